@@ -1,0 +1,25 @@
+import type { TenantId } from "../catalog/corpus.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
+
+/** The three credentials of DESIGN section 3. Each is its own audience and scope. */
+export type Credential = "read" | "add" | "delete";
+export const CREDENTIALS = ["read", "add", "delete"] as const satisfies readonly Credential[];
+
+/** Who calls, as far as a verified token tells. */
+export interface Principal {
+  readonly issuer: string;
+  readonly subject: string;
+  /** `client_id` or `azp`; empty when the token has neither. */
+  readonly client: string;
+  readonly tenantId: TenantId;
+  /** Credentials in this token's hand: its audience and its scope are both there. */
+  readonly credentials: ReadonlySet<Credential>;
+  /** `jti`, for the audit trail. */
+  readonly tokenId: string | undefined;
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
+  /** What the add credential writes as: recorded with each document. */
+  readonly source: string;
+  /** The most that a document written with this token can be trusted. */
+  readonly trustCeiling: TrustLevel;
+}

@@ -1,0 +1,44 @@
+/**
+ * What a tenant's corpus is: its language, its embedding space and the filter fields that can be asked for.
+ * Ids are branded so that one kind cannot stand where another is meant; only the parser that checked one makes one.
+ */
+
+export type TenantId = string & { readonly __brand: "TenantId" };
+export type CorpusName = string & { readonly __brand: "CorpusName" };
+export type DocId = string & { readonly __brand: "DocId" };
+
+export const DEFAULT_CORPUS = "default" as CorpusName;
+
+/** RCP §8 field types that this server implements. */
+export type FieldType = "keyword" | "text" | "int" | "float" | "bool" | "date";
+
+/** A filter field of the configuration. `column` is the typed column on `pgrcp.chunks`, `f_<name>`, always quoted in SQL. */
+export interface FilterField {
+  readonly name: string;
+  readonly type: FieldType;
+  readonly array: boolean;
+  readonly column: string;
+}
+
+/** Fields by name. A Map, so that `constructor` and `__proto__` are names like any other. */
+export type FilterFields = ReadonlyMap<string, FilterField>;
+
+export type ScreeningPolicy = "flag" | "quarantine" | "refuse";
+
+/** Identity and dimension of an embedding space; two with the same identity are the same space (RCP §15.7). */
+export interface EmbeddingSpace {
+  readonly identity: string;
+  readonly dimension: number;
+}
+
+/** Everything about a corpus that does not change with a write. */
+export interface Corpus {
+  readonly tenantId: TenantId;
+  readonly name: CorpusName;
+  /** A language of indexing/tokenize.ts, such as `english`, or `none`. */
+  readonly language: string;
+  readonly space: EmbeddingSpace;
+  readonly screening: ScreeningPolicy;
+  /** The partition its chunks live in; `shared` until maintenance moves it. */
+  readonly placement: string;
+}

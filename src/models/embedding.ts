@@ -1,0 +1,18 @@
+import type { EmbeddingSpace } from "../catalog/corpus.ts";
+
+/** Turns text into vectors of one space. Vectors are finite, of the space's dimension and of unit length. */
+export interface EmbeddingModel {
+  readonly space: EmbeddingSpace;
+  /** Longest input in the model's own tokens, special tokens included; what is longer is cut by the model. */
+  readonly maxTokens: number;
+  /** Number of the model's tokens in each text, special tokens included. Cheap: no inference. */
+  countTokens(texts: readonly string[]): Promise<readonly number[]>;
+  /**
+   * One vector per text, in order. Asymmetric models prefix queries and documents differently, hence `kind`.
+   *
+   * @throws RpcError -32010 when the provider fails, answers a vector of the wrong length, a zero or a non-finite one;
+   *   the signal's own reason when it aborts
+   */
+  embed(texts: readonly string[], kind: "query" | "document", signal: AbortSignal): Promise<readonly Float32Array[]>;
+  close(): Promise<void>;
+}

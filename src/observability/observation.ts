@@ -1,0 +1,32 @@
+/**
+ * Everything worth logging or counting, as one union: call sites say what happened, the logger decides what to do with it.
+ * No member may hold a query, a text, a token, a header's value or a meta value.
+ */
+export type Observation =
+  | { readonly kind: "listening"; readonly url: string }
+  | { readonly kind: "stopping"; readonly reason: string }
+  | {
+      readonly kind: "request";
+      readonly method: string;
+      readonly tenant: string | undefined;
+      readonly corpus: string | undefined;
+      readonly code: number;
+      readonly latencyMs: number;
+      readonly traceId?: string;
+    }
+  | {
+      readonly kind: "token-refused";
+      /** Which check failed, such as `exp` or `signature`. */
+      readonly check: string;
+      readonly issuer?: string;
+      readonly audience?: readonly string[];
+      readonly expiresAt?: number;
+      readonly keyId?: string;
+    }
+  | { readonly kind: "identity-ignored"; readonly tenant: string; readonly member: string }
+  | { readonly kind: "rate-limited"; readonly bucket: "address" | "principal" }
+  | { readonly kind: "internal-error"; readonly where: string; readonly error: unknown }
+  | { readonly kind: "database"; readonly event: string; readonly role?: string; readonly sqlstate?: string }
+  | { readonly kind: "warning"; readonly text: string };
+
+export type Observe = (observation: Observation) => void;

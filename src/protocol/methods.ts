@@ -1,0 +1,32 @@
+/** RCP §7: every method that RCP/1 defines. */
+export const METHOD_NAMES = [
+  "initialize",
+  "info",
+  "ping",
+  "shutdown",
+  "embed",
+  "embed/sparse",
+  "embed/multi",
+  "rerank",
+  "retrieve",
+  "query/transform",
+  "graph",
+  "index/add",
+  "index/delete",
+  "catalog/list",
+  "feedback",
+  "memory/build",
+  "memory/recall",
+] as const;
+export type MethodName = (typeof METHOD_NAMES)[number];
+
+const names: ReadonlySet<string> = new Set(METHOD_NAMES);
+export const isMethodName = (name: string): name is MethodName => names.has(name);
+
+/** The core methods, callable whatever is advertised. */
+export const CORE_METHODS = ["initialize", "info", "ping", "shutdown"] as const satisfies readonly MethodName[];
+
+/** RCP §13: callable before initialize. `initialize` itself is, too. */
+export const SESSIONLESS_METHODS: ReadonlySet<MethodName> = new Set(["initialize", "info", "ping", "shutdown"]);
+
+export const PROTOCOL_VERSION = 1;

@@ -1,0 +1,17 @@
+/** Facts about strings that the wire rules need. Nothing here changes a string. */
+
+const encoder = new TextEncoder();
+
+/** Length of a string in UTF-8 bytes; a lone surrogate counts as the 3 bytes of U+FFFD. */
+export const utf8Bytes = (text: string): number => Buffer.byteLength(text, "utf8");
+
+/** False for a string with a lone surrogate, which no UTF-8 store can keep. */
+export const isWellFormed = (text: string): boolean => text.isWellFormed();
+
+export const hasNul = (text: string): boolean => text.includes("\u0000");
+
+/** Compares by UTF-8 bytes, as Postgres does under `collate "C"`. UTF-16 order differs above U+FFFF. */
+export function compareUtf8(a: string, b: string): number {
+  if (a === b) return 0;
+  return Buffer.compare(encoder.encode(a), encoder.encode(b));
+}

@@ -1,0 +1,43 @@
+/** Shapes that leave the server, in the spec's own spelling (RCP §7). */
+
+export type TrustLevel = "trusted" | "community" | "untrusted";
+export type RetrieveMode = "dense" | "sparse" | "hybrid";
+export type FusionMethod = "rrf" | "weighted" | "convex";
+export type Unit = "chunk" | "document";
+
+/** RCP §7.7. Scores are finite; a higher one is better. Offsets count Unicode code points of the stored text. */
+export interface Hit {
+  readonly id: string;
+  readonly score: number;
+  readonly text?: string;
+  readonly unit: Unit;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly vector?: readonly number[];
+  readonly scores: Readonly<Record<string, number>>;
+  readonly citation: {
+    readonly source: string;
+    readonly uri?: string;
+    readonly title?: string;
+    readonly start: number;
+    readonly end: number;
+  };
+  readonly trust: { readonly level: TrustLevel; readonly injectionSuspected: boolean };
+  readonly chunk: { readonly docId: string; readonly index: number };
+}
+
+export interface Usage {
+  readonly candidates: number;
+  readonly reranked: number;
+  readonly latencyMs: number;
+  /** What ran: mode, exact or ann, fusion. */
+  readonly strategy: Readonly<Record<string, unknown>>;
+  readonly notes?: readonly string[];
+}
+
+export interface RetrieveResult {
+  readonly hits: readonly Hit[];
+  readonly indexVersion?: string;
+  readonly usage: Usage;
+}
+
+export type JsonRpcId = string | number;

@@ -1,0 +1,80 @@
+/**
+ * SQL text can only be written as a template literal here; values become parameters. A query is a tree of frozen pieces
+ * until `compile` numbers its parameters, so pieces join in any order without renumbering by hand.
+ */
+
+export type SqlValue =
+  | string
+  | number
+  | boolean
+  | bigint
+  | null
+  | Uint8Array
+  | readonly string[]
+  | readonly number[]
+  | readonly boolean[]
+  | readonly (string | null)[];
+
+const brand: unique symbol = Symbol("sql");
+
+export interface Sql {
+  readonly [brand]: true;
+  readonly strings: readonly string[];
+  readonly values: readonly (SqlValue | Sql)[];
+}
+
+/** What the database runs: text with `$1…$n`, and the values behind them. */
+export interface Statement<Row = unknown> {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+  /** Reads one row as the driver gives it. Throws only when the schema and the code disagree. */
+  readonly decode: (row: Readonly<Record<string, unknown>>) => Row;
+}
+
+const isSql = (value: unknown): value is Sql => typeof value === "object" && value !== null && brand in value;
+
+/** Static text with values between; a value is a parameter, another `sql` piece is spliced in. */
+export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
+  return Object.freeze({ [brand]: true as const, strings: [...strings], values: Object.freeze([...values]) });
+}
+
+/** A quoted identifier. The only way a name that is not literal text gets into a statement. */
+export function identifier(name: string): Sql {
+  if (name === "" || name.includes("\u0000")) throw new Error("an SQL identifier must not be empty or hold U+0000");
+  return Object.freeze({ [brand]: true as const, strings: [`"${name.replaceAll('"', '""')}"`], values: [] });
+}
+
+/** Joins pieces with static text between them, such as `, ` or ` and `. */
+export function joinSql(pieces: readonly Sql[], separator: Sql): Sql {
+  if (separator.values.length > 0) throw new Error("a separator holds no parameters");
+  const between = separator.strings.join("");
+  return Object.freeze({
+    [brand]: true as const,
+    strings: pieces.length === 0 ? [""] : ["", ...pieces.slice(1).map(() => between), ""],
+    values: Object.freeze([...pieces]),
+  });
+}
+
+/** Numbers the parameters. Equal values are not shared: a parameter takes its type from its place. */
+export function compile<Row>(query: Sql, decode: (row: Readonly<Record<string, unknown>>) => Row): Statement<Row> {
+  const values: SqlValue[] = [];
+  let text = "";
+  const append = (piece: Sql): void => {
+    for (const [index, part] of piece.strings.entries()) {
+      text += part;
+      if (index >= piece.values.length) continue;
+      const value = piece.values[index];
+      if (value === undefined) throw new Error("undefined is not an SQL value; say null");
+      if (isSql(value)) append(value);
+      else {
+        values.push(value);
+        text += `$${values.length}`;
+      }
+    }
+  };
+  append(query);
+  return { text, values, decode };
+}
+
+/** For statements whose rows nobody reads. */
+export const noRows = (): undefined => undefined;
