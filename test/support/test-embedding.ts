@@ -64,6 +64,8 @@ function bagOfWords(tokens: readonly string[], dimension: number): Float32Array 
 /** FNV-1a over UTF-16 code units, as an unsigned 32-bit integer. */
 function hash(token: string): number {
   let h = FNV_OFFSET;
-  for (let i = 0; i < token.length; i++) h = Math.imul(h ^ token.charCodeAt(i), FNV_PRIME) >>> 0;
-  return h;
+  for (let i = 0; i < token.length; i++) h = Math.imul(h ^ token.charCodeAt(i), FNV_PRIME);
+  // FNV's low bits depend on the low bits of the letters alone, and it is the low bits that choose a direction.
+  h ^= h >>> 16;
+  return Math.imul(h, 0x85ebca6b) >>> 8;
 }
