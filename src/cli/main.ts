@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { debuglog } from "node:util";
+import { Command, CommanderError } from "commander";
+import { ExitCode, formatFailure, toFailure } from "./exit.ts";
+
+/** The program `pgrcp`: picks a subcommand, loads that file alone, and turns whatever is thrown into two lines and an exit code. */
+
+type Register = (program: Command) => void;
+
+interface Entry {
+  readonly name: string;
+  /** As the command describes itself; repeated here so that `--help` loads nothing. */
+  readonly summary: string;
+  readonly load: () => Promise<Register>;
+}
+
+export const ENTRIES: readonly Entry[] = [
+  {
+    name: "serve",
+    summary: "start the server",
+    load: async () => (await import("./serve.ts")).registerServe,
+  },
+  {
+    name: "migrate",
+    summary: "bring the database schema up to this version",
+    load: async () => (await import("./migrate.ts")).registerMigrate,
+  },
+  {
+    name: "check-config",
+    summary: "print the effective configuration without secrets",
+    load: async () => (await import("./check-config.ts")).registerCheckConfig,
+  },
+  {
+    name: "doctor",
+    summary: "check what the server needs and say what is missing",
+    load: async () => (await import("./doctor.ts")).registerDoctor,
+  },
+  {
+    name: "token",
+    summary: "mint and inspect tokens",
+    load: async () => (await import("./token.ts")).registerToken,
+  },
+  {
+    name: "tenants",
+    summary: "create and list tenants",
+    load: async () => (await import("./tenants.ts")).registerTenants,
+  },
+  {
+    name: "corpora",
+    summary: "create and list corpora",
+    load: async () => (await import("./corpora.ts")).registerCorpora,
+  },
+  {
+    name: "documents",
+    summary: "list, show and export documents",
+    load: async () => (await import("./documents.ts")).registerDocuments,
+  },
+  {
+    name: "import",
+    summary: "add a folder or a JSONL file of documents through a running server",
+    load: async () => (await import("./import.ts")).registerImport,
+  },
+  {
+    name: "retrieve",
+    summary: "ask a running server a question and print the passages",
+    load: async () => (await import("./retrieve.ts")).registerRetrieve,
+  },
+  {
+    name: "eval",
+    summary: "measure retrieval quality on a BEIR-style folder",
+    load: async () => (await import("./eval.ts")).registerEval,
+  },
+];
+
+const EXIT_CODE_HELP = `
+Exit codes: 0 done, 1 unexpected failure, 2 usage or configuration, 3 server out of reach or token refused,
+4 database, 5 partly done, 6 this machine cannot run it, 130 interrupted.`;
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  if (typeof manifest !== "object" || manifest === null || !("version" in manifest)) return "unknown";
+  return String(manifest.version);
+}
+
+/** The program with the wanted subcommand loaded, or with all of them named when none is. */
+async function build(args: readonly string[]): Promise<Command> {
+  const program = new Command("pgrcp")
+    .description("A multi-tenant retrieval server that speaks the Retrieval Context Protocol (RCP/1)")
+    .version(version())
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text) })
+    .showHelpAfterError("remedy: add --help to see what is accepted")
+    .addHelpText("after", EXIT_CODE_HELP);
+  const [first, second] = args.filter((arg) => !arg.startsWith("-"));
+  const wanted = ENTRIES.find((entry) => entry.name === (first === "help" ? second : first));
+  if (wanted !== undefined) (await wanted.load())(program);
+  else for (const { name, summary } of ENTRIES) program.command(name).description(summary);
+  return program;
+}
+
+/** Runs one command line and sets the process's exit code; it does not end the process, so that output is flushed. */
+export async function main(args: readonly string[]): Promise<void> {
+  // A reader that has seen enough (`| head`) is not a failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  try {
+    const program = await build(args);
+    if (args.length === 0) program.help({ error: true });
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): ExitCode {
+  // commander has already printed what it has to say
+  if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+  const failure = toFailure(error);
+  process.stderr.write(formatFailure(failure));
+  debuglog("pgrcp")("%o", failure.cause ?? failure);
+  return failure.exitCode;
+}
