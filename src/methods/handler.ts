@@ -5,6 +5,7 @@ import type { CorpusStore } from "../db/corpus-store.ts";
 import type { Database } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { Observe } from "../observability/observation.ts";
+import type { Offer } from "./offer.ts";
 
 /** What one call knows besides its params. */
 export interface Call {
@@ -20,6 +21,7 @@ export interface Call {
 /** What methods work with; built once in app.ts. */
 export interface Services {
   readonly config: Config;
+  readonly offer: Offer;
   readonly database: Database;
   readonly corpora: CorpusStore;
   readonly embedding: EmbeddingModel;

@@ -1,0 +1,16 @@
+import { type Corpus, DEFAULT_CORPUS } from "../catalog/corpus.ts";
+import { unauthorized } from "../protocol/errors.ts";
+import type { Call, Services } from "./handler.ts";
+
+/**
+ * The corpus that the path names. Undefined only for a tenant's `default` corpus before its first write, which is an empty
+ * corpus like any other.
+ *
+ * @throws RpcError -32012 for any other corpus that is not there: the same answer as for one that is forbidden (ruling 2)
+ */
+export async function findCorpus(call: Call, services: Services): Promise<Corpus | undefined> {
+  const limits = { signal: call.signal, timeoutMs: call.remainingMs() };
+  const corpus = await services.corpora.find(call.principal.tenantId, call.corpus, limits);
+  if (corpus === undefined && call.corpus !== DEFAULT_CORPUS) throw unauthorized();
+  return corpus;
+}

@@ -1,0 +1,104 @@
+import type { FilterFields } from "../catalog/corpus.ts";
+import { invalidParams, optionUnsupported, payloadTooLarge } from "../protocol/errors.ts";
+import { checkIdentifier } from "../protocol/identifier.ts";
+import { isObject, member, type Params, readArray, readBoolean } from "../protocol/params.ts";
+import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
+import { type CheckedMeta, checkMeta, type MetaLimits } from "./check-meta.ts";
+import { checkIdempotencyKey } from "./idempotency-key.ts";
+
+export interface AddLimits extends MetaLimits {
+  readonly maxDocumentsPerAdd: number;
+  readonly maxDocIdBytes: number;
+  readonly maxTextBytes: number;
+  readonly maxIdempotencyKeyBytes: number;
+}
+
+/** A document that may be written as it is. */
+export interface PlannedDocument {
+  /** Undefined: the server mints one. */
+  readonly docId: string | undefined;
+  /** As stored: U+0000 became U+FFFD. */
+  readonly text: string;
+  readonly meta: CheckedMeta;
+  /** What the document says of itself; it may only lower the credential's ceiling. */
+  readonly claimedTrust: TrustLevel | undefined;
+}
+
+export interface AddPlan {
+  readonly documents: readonly PlannedDocument[];
+  /** False: every document stays one chunk. */
+  readonly chunk: boolean;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads `index/add` params (RCP §7.10). All or nothing: one bad document refuses the call before anything is written.
+ *
+ * @throws RpcError -32602 naming the member, -32013 naming the setting, -32005 for `chunk` or `contextual` when not offered
+ */
+export function planAdd(
+  params: Params,
+  offer: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits },
+): AddPlan {
+  const { limits } = offer;
+  const documents = readArray(params, "documents");
+  if (documents.length > limits.maxDocumentsPerAdd)
+    throw payloadTooLarge({
+      field: "documents",
+      detail: `at most ${limits.maxDocumentsPerAdd} documents a call (limits.maxDocumentsPerAdd)`,
+    });
+  const chunk = readBoolean(params, "chunk");
+  if (chunk === true && !offer.chunking)
+    throw optionUnsupported({ option: "chunk", detail: "chunking is not advertised" });
+  if (readBoolean(params, "contextual") === true)
+    throw optionUnsupported({ option: "contextual", detail: "contextual chunks are not advertised" });
+  checkIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
+
+  const notes: string[] = [];
+  return {
+    documents: documents.map((document, index) =>
+      planDocument(document, `documents[${index}]`, offer.fields, limits, notes),
+    ),
+    chunk: chunk ?? offer.chunking,
+    notes,
+  };
+}
+
+function planDocument(
+  document: unknown,
+  path: string,
+  fields: FilterFields,
+  limits: AddLimits,
+  notes: string[],
+): PlannedDocument {
+  if (!isObject(document)) throw invalidParams({ field: path, detail: "must be an object with a text" });
+  if (Object.keys(document).length === 0) throw invalidParams({ field: path, detail: "must hold a text" });
+  const id = member(document, "id");
+  const docId =
+    id === undefined ? undefined : checkIdentifier(id, `${path}.id`, limits.maxDocIdBytes, "limits.maxDocIdBytes");
+  const text = planText(member(document, "text"), `${path}.text`, limits, notes);
+  const meta = checkMeta(member(document, "meta"), fields, limits, `${path}.meta`);
+  return { docId, text, meta, claimedTrust: claimedTrust(member(document, "meta")) };
+}
+
+function planText(text: unknown, field: string, limits: AddLimits, notes: string[]): string {
+  if (typeof text !== "string") throw invalidParams({ field, detail: "must be a string" });
+  if (!isWellFormed(text))
+    throw invalidParams({ field, detail: "must be well-formed Unicode: it holds a lone surrogate" });
+  if (utf8Bytes(text) > limits.maxTextBytes)
+    throw payloadTooLarge({
+      field,
+      detail: `a text is at most ${limits.maxTextBytes} bytes in UTF-8 (limits.maxTextBytes)`,
+    });
+  if (!hasNul(text)) return text;
+  notes.push(`${field}: U+0000 was stored as U+FFFD`);
+  return text.replaceAll("\u0000", "\uFFFD");
+}
+
+/** `meta.trust.level`, the only part of meta that trust reads (DESIGN section 6). */
+function claimedTrust(meta: unknown): TrustLevel | undefined {
+  const trust = isObject(meta) ? member(meta, "trust") : undefined;
+  const level = isObject(trust) ? member(trust, "level") : undefined;
+  return level === "trusted" || level === "community" || level === "untrusted" ? level : undefined;
+}

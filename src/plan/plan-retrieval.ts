@@ -1,0 +1,149 @@
+import type { FilterFields } from "../catalog/corpus.ts";
+import { invalidParams, optionUnsupported } from "../protocol/errors.ts";
+import { checkIdentifier } from "../protocol/identifier.ts";
+import {
+  member,
+  type Params,
+  readBoolean,
+  readInteger,
+  readNumber,
+  readObject,
+  readString,
+} from "../protocol/params.ts";
+import type { FusionMethod, RetrieveMode } from "../protocol/wire.ts";
+import { parseQuery } from "./parse-query.ts";
+import { FILTER_OPERATORS, type FilterLimits, resolveFilter } from "./resolve-filter.ts";
+import type { Fusion, RecallPlan, RetrievalPlan, Weights } from "./retrieval-plan.ts";
+
+/** What this server offers and its caps, as far as planning needs them. */
+export interface RetrievalOffer {
+  readonly modes: readonly RetrieveMode[];
+  readonly defaultMode: RetrieveMode;
+  readonly fusion: readonly FusionMethod[];
+  readonly defaultFusion: { readonly method: FusionMethod; readonly denseWeight: number; readonly rrfK: number };
+  readonly maxK: number;
+  readonly defaultCandidateK: number;
+  readonly maxCandidateK: number;
+  /** Undefined when filtering is switched off. */
+  readonly fields: FilterFields | undefined;
+  readonly filterLimits: FilterLimits;
+  readonly maxQueryBytes: number;
+  readonly maxSessionIdBytes: number;
+}
+
+const DEFAULT_K = 10;
+const OPERATORS: ReadonlySet<string> = new Set(FILTER_OPERATORS);
+
+/**
+ * Turns retrieve params into a plan (RCP §7.7). Everything that can be refused is refused here.
+ *
+ * The funnel `candidateK ≥ k` is judged on the values sent and then clamped (DESIGN ruling 6). Under `strict: false` an
+ * option that is not offered is left out and noted.
+ *
+ * @throws RpcError -32602 with `field`, -32005 with `option`, -32013 for a query over its limit
+ */
+export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalPlan {
+  const strict = readBoolean(params, "strict") ?? true;
+  const notes: string[] = [];
+  const leaveOut = (option: string, detail: string): void => {
+    if (strict) throw optionUnsupported({ option, detail });
+    notes.push(`${option} was left out: ${detail}`);
+  };
+
+  const k = readInteger(params, "k", { min: 1 }) ?? DEFAULT_K;
+  const candidateK = readInteger(params, "candidateK", { min: 1 });
+  if (candidateK !== undefined && candidateK < k)
+    throw invalidParams({ field: "candidateK", detail: "must be at least k: candidateK ≥ rerank.topN ≥ k" });
+
+  const query = parseQuery(params, offer.maxQueryBytes);
+  refuseUnoffered(params, leaveOut);
+  const recall = planRecall(params, offer, leaveOut);
+  const minScore = readNumber(params, "minScore");
+  const includeText = readBoolean(params, "includeText") ?? true;
+  const includeVectors = readBoolean(params, "includeVectors") ?? false;
+  readInteger(params, "seed"); // every answer is deterministic, so a seed has nothing to fix (RCP §7.7.1)
+  const indexVersion = readString(params, "indexVersion");
+  const sessionId = member(params, "sessionId");
+  if (sessionId !== undefined)
+    checkIdentifier(sessionId, "sessionId", offer.maxSessionIdBytes, "limits.maxSessionIdBytes");
+
+  const clampedK = Math.min(k, offer.maxK);
+  return {
+    query,
+    recall,
+    k: clampedK,
+    candidateK: Math.max(clampedK, Math.min(candidateK ?? offer.defaultCandidateK, offer.maxCandidateK)),
+    filter: planFilter(params, offer, leaveOut),
+    minScore,
+    includeText,
+    includeVectors,
+    indexVersion,
+    notes,
+  };
+}
+
+type LeaveOut = (option: string, detail: string) => void;
+
+function planRecall(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): RecallPlan {
+  const asked = readString(params, "mode");
+  const offered = offer.modes.find((one) => one === asked);
+  if (asked !== undefined && offered === undefined)
+    leaveOut("mode", `the modes on offer are ${offer.modes.join(", ")}`);
+  const mode = offered ?? offer.defaultMode;
+  const fusion = planFusion(params, offer, leaveOut);
+  return mode === "hybrid" ? { mode, fusion } : { mode };
+}
+
+function planFusion(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): Fusion {
+  const { defaultFusion } = offer;
+  const asked = readObject(params, "fusion") ?? {};
+  const name = readString(asked, "method", "fusion");
+  const offered = offer.fusion.find((one) => one === name);
+  if (name !== undefined && offered === undefined)
+    leaveOut("fusion.method", `the fusion methods on offer are ${offer.fusion.join(", ")}`);
+  const method = offered ?? defaultFusion.method;
+  const rrfK = readInteger(asked, "rrfK", { min: 0 }, "fusion") ?? defaultFusion.rrfK;
+  const alpha = readNumber(asked, "alpha", { min: 0, max: 1 }, "fusion") ?? defaultFusion.denseWeight;
+  const weights = readWeights(asked, method, defaultFusion.denseWeight);
+  switch (method) {
+    case "rrf":
+      return { method, rrfK, weights };
+    case "weighted":
+      return { method, weights };
+    case "convex":
+      return { method, alpha };
+  }
+}
+
+/** RRF weighs both lists alike unless told otherwise; weighted fusion starts from the configured share. */
+function readWeights(fusion: Params, method: FusionMethod, denseWeight: number): Weights {
+  const asked = readObject(fusion, "weights", "fusion");
+  const fallback = method === "rrf" ? { dense: 1, sparse: 1 } : { dense: denseWeight, sparse: 1 - denseWeight };
+  if (asked === undefined) return fallback;
+  const weight = (name: "dense" | "sparse") => readNumber(asked, name, { min: 0, max: 1e6 }, "fusion.weights") ?? 0;
+  const weights = { dense: weight("dense"), sparse: weight("sparse") };
+  if (weights.dense === 0 && weights.sparse === 0)
+    throw invalidParams({ field: "fusion.weights", detail: "dense or sparse must be above 0" });
+  return weights;
+}
+
+function planFilter(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): RetrievalPlan["filter"] {
+  if (offer.fields !== undefined)
+    return resolveFilter(member(params, "filter"), offer.fields, OPERATORS, offer.filterLimits);
+  if (member(params, "filter") !== undefined) leaveOut("filter", "filtering is not advertised");
+  return undefined;
+}
+
+/** Options of RCP §7.7 that this server does not offer. Wrong shapes are refused first, offered or not. */
+function refuseUnoffered(params: Params, leaveOut: LeaveOut): void {
+  const modality = readString(params, "modality");
+  if (modality !== undefined && modality !== "text") leaveOut("modality", "only text is offered");
+  const unit = readString(params, "unit");
+  if (unit !== undefined && unit !== "chunk") leaveOut("unit", "only chunk is offered");
+  if (readInteger(params, "level", { min: 0 }) !== undefined) leaveOut("level", "the corpus is flat");
+  for (const option of ["rerank", "mmr", "rewrite", "recency", "tokenBudget", "cursor"]) {
+    const value = member(params, option);
+    const declined = value === false && (option === "rerank" || option === "rewrite");
+    if (value !== undefined && !declined) leaveOut(option, `${option} is not advertised`);
+  }
+}

@@ -1,0 +1,35 @@
+import type { Hit } from "../protocol/wire.ts";
+import type { HitRow } from "../sql/recall.ts";
+import type { ScoredCandidate } from "./candidate.ts";
+
+/** An id that ends like a chunk's number is shown with its own `#0`, so that the last `#n` can always be taken off. */
+const LOOKS_LIKE_CHUNK = /#\d+$/;
+
+/** `docId` for a document of one chunk, else `docId#n` (DESIGN section 1). */
+export const hitId = (docId: string, ordinal: number, chunkCount: number): string =>
+  chunkCount === 1 && !LOOKS_LIKE_CHUNK.test(docId) ? docId : `${docId}#${ordinal}`;
+
+/** A candidate as the wire shows it (RCP §7.7 Hit). */
+export function shapeHit(candidate: ScoredCandidate, row: HitRow): Hit {
+  return {
+    id: hitId(row.docId, row.ordinal, row.chunkCount),
+    score: candidate.score,
+    ...(row.text === undefined ? {} : { text: row.text }),
+    unit: "chunk",
+    meta: row.meta,
+    ...(row.vector === undefined ? {} : { vector: row.vector }),
+    scores: {
+      ...(candidate.dense === undefined ? {} : { dense: candidate.dense }),
+      ...(candidate.sparse === undefined ? {} : { sparse: candidate.sparse }),
+    },
+    citation: {
+      source: row.source,
+      ...(row.uri === undefined ? {} : { uri: row.uri }),
+      ...(row.title === undefined ? {} : { title: row.title }),
+      start: row.start,
+      end: row.end,
+    },
+    trust: { level: row.trust, injectionSuspected: row.injectionSuspected },
+    chunk: { docId: row.docId, index: row.ordinal },
+  };
+}

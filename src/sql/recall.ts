@@ -1,0 +1,161 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import type { ResolvedFilter } from "../plan/filter.ts";
+import { filterToSql } from "./filter.ts";
+import { compile, type Sql, type Statement, sql } from "./sql.ts";
+import { type ReadPoint, visibleAt } from "./visible.ts";
+
+/** The statements of the recall stage. Each names its tenant itself, besides the policy that also does. */
+
+/** The state of the corpus that a retrieve reads; no row when the corpus was never written or the pin is unknown. */
+export interface CorpusState {
+  readonly version: number;
+  readonly token: string;
+  readonly liveChunks: number;
+  readonly liveLength: number;
+  /** Chunks of later versions have this number or a higher one. */
+  readonly nextChunk: number;
+}
+
+/** A chunk as the dense arm finds it. */
+export interface DenseRow {
+  readonly chunkNo: number;
+  readonly docId: string;
+  readonly ordinal: number;
+  /** Cosine similarity, -1 to 1. */
+  readonly similarity: number;
+}
+
+/** `[0.1,0.2]`, as pgvector reads it. */
+export const vectorLiteral = (vector: Float32Array): string => `[${vector.join(",")}]`;
+
+const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.tenantId} and v.corpus = ${corpus.name}`;
+
+const ofCorpus = (corpus: Corpus): Sql =>
+  sql`tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and placement = ${corpus.placement}`;
+
+const matching = (filter: ResolvedFilter | undefined): Sql =>
+  filter === undefined ? sql`` : sql` and ${filterToSql(filter)}`;
+
+export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
+  const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
+  return compile(
+    sql`select v.version, v.token, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}`,
+    (row) => ({
+      version: row.version as number,
+      token: row.token as string,
+      liveChunks: row.live_chunks as number,
+      liveLength: row.live_length as number,
+      nextChunk: row.next_chunk as number,
+    }),
+  );
+}
+
+const denseRow = (row: Readonly<Record<string, unknown>>): DenseRow => ({
+  chunkNo: row.chunk_no as number,
+  docId: row.doc_id as string,
+  ordinal: row.ordinal as number,
+  similarity: row.similarity as number,
+});
+
+/**
+ * The nearest chunks by cosine, best first; ties by document id in UTF-8 order, then ordinal. Always exact: `+ 0` keeps the
+ * planner from an approximate index.
+ */
+export function nearestChunks(
+  corpus: Corpus,
+  at: ReadPoint,
+  vector: Float32Array,
+  filter: ResolvedFilter | undefined,
+  limit: number,
+): Statement<DenseRow> {
+  const distance = sql`(embedding <=> ${vectorLiteral(vector)}::halfvec)`;
+  return compile(
+    sql`select chunk_no, doc_id, ordinal, 1 - ${distance} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)} order by ${distance} + 0, doc_id, ordinal limit ${limit}`,
+    denseRow,
+  );
+}
+
+/** Identity of some chunks and, given a vector, their similarity to it. */
+export function chunksByNumber(
+  corpus: Corpus,
+  chunkNos: readonly number[],
+  vector: Float32Array | undefined,
+): Statement<DenseRow> {
+  const similarity = vector === undefined ? sql`0::float8` : sql`1 - (embedding <=> ${vectorLiteral(vector)}::halfvec)`;
+  return compile(
+    sql`select chunk_no, doc_id, ordinal, ${similarity} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any(${chunkNos}::int[])`,
+    denseRow,
+  );
+}
+
+const chunkNumbers = (row: Readonly<Record<string, unknown>>): readonly number[] => row.chunk_nos as number[];
+
+/** One row: numbers of chunks that the read point does not see any more. BM25 leaves them out while it decodes. */
+export function closedChunks(corpus: Corpus, at: ReadPoint): Statement<readonly number[]> {
+  const closed =
+    at.pin === undefined
+      ? sql`removed_version is not null`
+      : sql`removed_version <= (select v.version from pgrcp.corpus_versions v where ${versionsOf(corpus)} and v.token = ${at.pin})`;
+  return compile(
+    sql`select coalesce(array_agg(chunk_no), '{}') as chunk_nos from pgrcp.chunks where ${ofCorpus(corpus)} and ${closed}`,
+    chunkNumbers,
+  );
+}
+
+/** One row: numbers of the visible chunks that pass a filter. */
+export function chunksPassing(corpus: Corpus, at: ReadPoint, filter: ResolvedFilter): Statement<readonly number[]> {
+  return compile(
+    sql`select coalesce(array_agg(chunk_no), '{}') as chunk_nos from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)}`,
+    chunkNumbers,
+  );
+}
+
+/** What a hit shows of a chunk and its document. */
+export interface HitRow {
+  readonly chunkNo: number;
+  readonly docId: string;
+  readonly ordinal: number;
+  readonly chunkCount: number;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string | undefined;
+  readonly vector: readonly number[] | undefined;
+  readonly title: string | undefined;
+  readonly uri: string | undefined;
+  readonly source: string;
+  readonly trust: "trusted" | "community" | "untrusted";
+  readonly injectionSuspected: boolean;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** The final hits' rows, in no order. Reads texts and vectors only when they are shown. */
+export function hitRows(
+  corpus: Corpus,
+  chunkNos: readonly number[],
+  show: { readonly text: boolean; readonly vector: boolean },
+): Statement<HitRow> {
+  const text = show.text ? sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)` : sql`null::text`;
+  const vector = show.vector ? sql`c.embedding::text` : sql`null::text`;
+  const texts = show.text
+    ? sql` join pgrcp.document_texts t on t.tenant_id = c.tenant_id and t.corpus = c.corpus and t.doc_id = c.doc_id and t.added_version = c.added_version`
+    : sql``;
+  return compile(
+    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, c.start_offset, c.end_offset, ${text} as body, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c join pgrcp.documents d on d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.doc_id = c.doc_id and d.added_version = c.added_version${texts} where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement = ${corpus.placement} and c.chunk_no = any(${chunkNos}::int[])`,
+    (row) => ({
+      chunkNo: row.chunk_no as number,
+      docId: row.doc_id as string,
+      ordinal: row.ordinal as number,
+      chunkCount: row.chunk_count as number,
+      start: row.start_offset as number,
+      end: row.end_offset as number,
+      text: (row.body as string | null) ?? undefined,
+      vector: row.vector === null ? undefined : (JSON.parse(row.vector as string) as number[]),
+      title: (row.title as string | null) ?? undefined,
+      uri: (row.uri as string | null) ?? undefined,
+      source: row.source as string,
+      trust: row.trust as HitRow["trust"],
+      injectionSuspected: row.injection_suspected as boolean,
+      meta: row.meta as Record<string, unknown>,
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { hitId, shapeHit } from "../../src/retrieval/shape-hits.ts";
+
+test("a document of one chunk is shown by its own id, a chunk of several by docId#n", () => {
+  expect(hitId("guide", 0, 1)).toBe("guide");
+  expect(hitId("guide", 2, 3)).toBe("guide#2");
+});
+
+test("the last #n can always be taken off, also when the document's own id ends like one", () => {
+  expect(hitId("issue#42", 0, 1)).toBe("issue#42#0");
+  expect(hitId("issue#42", 1, 2)).toBe("issue#42#1");
+  expect(hitId("issue#", 0, 1)).toBe("issue#");
+});
+
+test("a hit carries citation, provenance and both scores, and leaves out what is not known", () => {
+  const hit = shapeHit(
+    { chunkNo: 7, docId: "d", ordinal: 1, dense: 0.5, sparse: undefined, score: 0.5 },
+    {
+      chunkNo: 7,
+      docId: "d",
+      ordinal: 1,
+      chunkCount: 2,
+      start: 10,
+      end: 14,
+      text: "text",
+      vector: undefined,
+      title: "T",
+      uri: undefined,
+      source: "crawler",
+      trust: "community",
+      injectionSuspected: true,
+      meta: { year: 2020 },
+    },
+  );
+  expect(hit).toEqual({
+    id: "d#1",
+    score: 0.5,
+    text: "text",
+    unit: "chunk",
+    meta: { year: 2020 },
+    scores: { dense: 0.5 },
+    citation: { source: "crawler", title: "T", start: 10, end: 14 },
+    trust: { level: "community", injectionSuspected: true },
+    chunk: { docId: "d", index: 1 },
+  });
+});
