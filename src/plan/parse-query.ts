@@ -33,6 +33,7 @@ function blockText(block: unknown, field: string): string {
   if (member(block, "data") !== undefined && member(block, "uri") !== undefined)
     throw refuse(field, "a block carries data or uri, never both");
   if (TYPES.has(type)) throw optionUnsupported({ option: "query.type", detail: "only text blocks are advertised" });
+  if (type === undefined) throw refuse(field, "a block needs a type");
   if (type !== "text") throw refuse(`${field}.type`, 'must be "text"');
   if (member(block, "uri") !== undefined) throw refuse(`${field}.uri`, "a text block carries text, not a uri");
   const text = member(block, "text");

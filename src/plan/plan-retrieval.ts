@@ -10,6 +10,7 @@ import {
   readObject,
   readString,
 } from "../protocol/params.ts";
+import { hasNul, isWellFormed } from "../protocol/text.ts";
 import type { FusionMethod, RetrieveMode } from "../protocol/wire.ts";
 import { parseQuery } from "./parse-query.ts";
 import { FILTER_OPERATORS, type FilterLimits, resolveFilter } from "./resolve-filter.ts";
@@ -62,7 +63,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
   const includeText = readBoolean(params, "includeText") ?? true;
   const includeVectors = readBoolean(params, "includeVectors") ?? false;
   readInteger(params, "seed"); // every answer is deterministic, so a seed has nothing to fix (RCP §7.7.1)
-  const indexVersion = readString(params, "indexVersion");
+  const indexVersion = readVersion(params);
   const sessionId = member(params, "sessionId");
   if (sessionId !== undefined)
     checkIdentifier(sessionId, "sessionId", offer.maxSessionIdBytes, "limits.maxSessionIdBytes");
@@ -80,6 +81,14 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
     indexVersion,
     notes,
   };
+}
+
+/** Any string may be asked for; only one that no database can hold is malformed. */
+function readVersion(params: Params): string | undefined {
+  const token = readString(params, "indexVersion");
+  if (token !== undefined && (hasNul(token) || !isWellFormed(token)))
+    throw invalidParams({ field: "indexVersion", detail: "must be well-formed Unicode without U+0000" });
+  return token;
 }
 
 type LeaveOut = (option: string, detail: string) => void;
