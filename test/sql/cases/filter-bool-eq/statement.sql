@@ -1,0 +1,2 @@
+("f_active" = $1::boolean) is true
+-- $1 = true

@@ -1,0 +1,2 @@
+($1::boolean = any ("f_flags")) is true
+-- $1 = true

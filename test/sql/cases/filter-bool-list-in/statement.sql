@@ -1,0 +1,2 @@
+("f_flags" && $1::boolean[]) is true
+-- $1 = [false]

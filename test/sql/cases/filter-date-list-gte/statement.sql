@@ -1,0 +1,2 @@
+($1::bigint <= any ("f_dates")) is true
+-- $1 = 1682899200000

@@ -1,0 +1,2 @@
+("f_year" = any ($1::bigint[])) is true
+-- $1 = [2023,1999]

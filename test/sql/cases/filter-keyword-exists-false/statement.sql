@@ -1,0 +1,1 @@
+"f_lang" is null

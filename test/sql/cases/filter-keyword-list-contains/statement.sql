@@ -1,0 +1,2 @@
+($1::text = any ("f_tags")) is true
+-- $1 = "a'b"

@@ -1,0 +1,1 @@
+"f_tags" is not null

@@ -1,0 +1,2 @@
+("f_tags" && $1::text[]) is not true
+-- $1 = ["news","blog"]

@@ -1,0 +1,2 @@
+("f_lang" = $1::text) is not true
+-- $1 = "en' or '1'='1"

@@ -1,0 +1,2 @@
+not (not (("f_lang" = $1::text) is true))
+-- $1 = "en"

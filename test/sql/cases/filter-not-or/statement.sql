@@ -1,0 +1,2 @@
+not ((("f_year" = $1::bigint) is true or "f_lang" is null))
+-- $1 = 1

@@ -1,0 +1,2 @@
+(("f_year" = $1::bigint) is true)
+-- $1 = 1

@@ -1,0 +1,2 @@
+(strpos("f_title", $1::text) > 0) is true
+-- $1 = "%_\\"

@@ -1,0 +1,2 @@
+($1::text = any ("f_notes")) is true
+-- $1 = "%"
