@@ -12,8 +12,8 @@ export const VALUE_SHAPE = {
   text: "a string without U+0000 and lone surrogates",
   int: "an integer between -(2^53 - 1) and 2^53 - 1",
   float: "a finite number",
-  bool: "true or false",
-  date: "an RFC 3339 date-time with offset, a full date, or integer milliseconds since the epoch",
+  bool: "a JSON boolean",
+  date: "an RFC 3339 date-time with offset, a full date, or integer milliseconds since 1970",
 } as const satisfies Record<FieldType, string>;
 
 const ARRAY_SUFFIX = "[]";

@@ -119,7 +119,7 @@ function resolveLeaf(
   const valuePath = `${path}.value`;
   if (op === "exists") {
     const present = Object.hasOwn(leaf, "value") ? leaf.value : true;
-    if (typeof present !== "boolean") throw invalidParams({ field: valuePath, detail: "exists takes true or false" });
+    if (typeof present !== "boolean") throw invalidParams({ field: valuePath, detail: "exists takes a JSON boolean" });
     return { kind: "exists", field, present };
   }
   if (!Object.hasOwn(leaf, "value")) throw invalidParams({ field: valuePath, detail: `${op} needs a value` });
