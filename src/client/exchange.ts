@@ -1,0 +1,173 @@
+import { ErrorCode, type ErrorData } from "../protocol/errors.ts";
+import { RcpCallError, RcpTransportError, type TransportFault } from "./errors.ts";
+
+/** One request and its answer: HTTP statuses, JSON-RPC envelopes and lost connections become a result or one of two errors. */
+
+export interface ExchangeRequest {
+  readonly url: string;
+  readonly id: number;
+  readonly method: string;
+  readonly params: object;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Sends one JSON-RPC request and reads its response.
+ *
+ * @returns `result`, an object
+ * @throws RcpCallError, RcpTransportError, or the reason of the caller's signal
+ */
+export async function exchange(request: ExchangeRequest): Promise<Json> {
+  const deadline = AbortSignal.timeout(request.timeoutMs);
+  const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+  let response: Response;
+  let body: string;
+  try {
+    response = await fetch(request.url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json", ...request.headers },
+      body: JSON.stringify({ jsonrpc: "2.0", id: request.id, method: request.method, params: request.params }),
+      redirect: "manual", // a redirect would carry the token to another place
+      signal,
+    });
+    body = await readText(response, request.maxResponseBytes);
+  } catch (error) {
+    if (request.signal?.aborted) throw request.signal.reason;
+    if (deadline.aborted) throw new RcpTransportError("timeout", `none within ${request.timeoutMs} ms`, true);
+    if (error instanceof RcpTransportError) throw error;
+    throw connectionError(error);
+  }
+  return readEnvelope(response, body, request.id);
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const piece of response.body ?? []) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes)
+      throw new RcpTransportError("malformed", `the answer is longer than ${maxBytes} bytes`, false);
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function readEnvelope(response: Response, body: string, id: number): Json {
+  const envelope = parseJson(body);
+  if (isObject(envelope) && isObject(envelope.error)) throw callError(envelope.error, response);
+  if (response.status !== 200) throw statusError(response);
+  if (!isObject(envelope)) throw new RcpTransportError("malformed", "the answer is not a JSON-RPC response", false);
+  if (envelope.id !== id) throw new RcpTransportError("malformed", "the answer belongs to another request", false);
+  if (!isObject(envelope.result)) throw new RcpTransportError("malformed", "the answer has no result object", false);
+  return envelope.result;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function callError(error: Json, response: Response): RcpCallError {
+  const data = readErrorData(error.data);
+  return new RcpCallError({
+    code: typeof error.code === "number" ? error.code : ErrorCode.InternalError,
+    message: typeof error.message === "string" ? error.message : "the server gave no message",
+    data,
+    httpStatus: response.status,
+    retryAfterMs: longest(data.retryAfterMs, retryAfterHeaderMs(response.headers.get("retry-after"), Date.now())),
+  });
+}
+
+/** Keeps the members of RCP §12.1 that have the right type. */
+function readErrorData(data: unknown): ErrorData {
+  if (!isObject(data)) return {};
+  const { field, option, retryable, retryAfterMs, detail } = data;
+  return {
+    ...(typeof field === "string" && { field }),
+    ...(typeof option === "string" && { option }),
+    ...(typeof retryable === "boolean" && { retryable }),
+    ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 && { retryAfterMs }),
+    ...(typeof detail === "string" && { detail }),
+  };
+}
+
+/** RCP §5.2: statuses that mirror a code; a proxy in between sends them without a JSON-RPC body. */
+const MIRRORED: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [401, ErrorCode.Unauthorized],
+  [403, ErrorCode.Unauthorized],
+  [413, ErrorCode.PayloadTooLarge],
+  [429, ErrorCode.RateLimited],
+  [500, ErrorCode.InternalError],
+  [502, ErrorCode.BackendUnavailable],
+  [503, ErrorCode.BackendUnavailable],
+  [504, ErrorCode.Timeout],
+]);
+
+function statusError(response: Response): RcpCallError | RcpTransportError {
+  const code = MIRRORED.get(response.status);
+  if (code === undefined) {
+    const redirect = response.status >= 300 && response.status < 400 ? ", a redirect" : "";
+    return new RcpTransportError("status", `HTTP status ${response.status}${redirect}`, false);
+  }
+  return new RcpCallError({
+    code,
+    message: `HTTP status ${response.status}`,
+    data: {},
+    httpStatus: response.status,
+    retryAfterMs: retryAfterHeaderMs(response.headers.get("retry-after"), Date.now()),
+  });
+}
+
+/** Retry-After as seconds or as an HTTP date (RFC 9110 §10.2.3). */
+export function retryAfterHeaderMs(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d+$/.test(header.trim())) return Number(header.trim()) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+const longest = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.max(a, b);
+
+/** What Node says when no connection was made; the request cannot have arrived. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  EHOSTUNREACH: "the host is unreachable",
+  ENETUNREACH: "the network is unreachable",
+  EAI_AGAIN: "the name could not be resolved now",
+  UND_ERR_CONNECT_TIMEOUT: "no connection within the time allowed",
+};
+
+function connectionError(error: unknown): RcpTransportError {
+  const code = causeCode(error);
+  const known = UNREACHABLE[code];
+  const make = (fault: TransportFault, detail: string, retryable: boolean) =>
+    new RcpTransportError(fault, detail, retryable, { cause: error });
+  if (known !== undefined) return make("unreachable", known, true);
+  if (code === "ENOTFOUND") return make("unreachable", "the host name does not resolve", false);
+  if (/CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO|ERR_SSL/.test(code)) {
+    return make("unreachable", `TLS could not be established (${code})`, false);
+  }
+  return make("interrupted", code === "" ? "the connection was lost" : `the connection was lost (${code})`, true);
+}
+
+/** The system's error code behind fetch's own error, which names none. */
+function causeCode(error: unknown): string {
+  let current = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
+    if ("code" in current && typeof current.code === "string" && current.code !== "") return current.code;
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  return "";
+}
