@@ -1,0 +1,117 @@
+/**
+ * The inverted index's rows. A block holds a term's postings in 4096 consecutive chunk numbers, as bytes that grow by appending
+ * at the end, so that a write concatenates and never reads.
+ *
+ * `packed`: one big-endian uint32 a posting: the chunk's offset in the block (12 bits), the term's frequency in it (8 bits) and
+ * the chunk's length in terms (12 bits). A frequency or length that doesn't fit is stored as the field's greatest value, and
+ * `wide` has both in full: offset (uint16), frequency (uint32), length (uint32), big-endian, 10 bytes.
+ */
+
+export const BLOCK_BITS = 12;
+/** Chunk numbers in a block. */
+export const BLOCK_SIZE = 1 << BLOCK_BITS;
+
+const MAX_FREQUENCY = 0xff;
+const MAX_LENGTH = 0xfff;
+const POSTING_BYTES = 4;
+const WIDE_BYTES = 10;
+
+/** What the index keeps of one chunk. */
+export interface ChunkTerms {
+  readonly chunkNo: number;
+  /** Length of the chunk in terms: the sum of its counts. */
+  readonly length: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** A row of `pgrcp.postings`, less its owner. */
+export interface PostingBlock {
+  readonly term: string;
+  /** chunk_no >> 12. */
+  readonly block: number;
+  readonly packed: Uint8Array;
+  readonly wide: Uint8Array;
+}
+
+export const blockOf = (chunkNo: number): number => chunkNo >>> BLOCK_BITS;
+export const firstChunkOf = (block: number): number => block << BLOCK_BITS;
+export const postingsIn = (block: PostingBlock): number => block.packed.length / POSTING_BYTES;
+
+/**
+ * Packs chunks into one block for each term and each 4096 chunk numbers.
+ *
+ * @param chunks in ascending order of number, none twice
+ * @returns ordered by term, then block, so that concurrent writers lock rows in one order
+ */
+export function packPostings(chunks: readonly ChunkTerms[]): PostingBlock[] {
+  const drafts = new Map<string, { term: string; block: number; packed: number[]; wide: number[] }>();
+  for (const { chunkNo, length, counts } of chunks) {
+    const block = blockOf(chunkNo);
+    const offset = chunkNo - firstChunkOf(block);
+    for (const [term, frequency] of counts) {
+      const key = `${block} ${term}`;
+      let draft = drafts.get(key);
+      if (draft === undefined) {
+        draft = { term, block, packed: [], wide: [] };
+        drafts.set(key, draft);
+      }
+      const shownFrequency = Math.min(frequency, MAX_FREQUENCY);
+      const shownLength = Math.min(length, MAX_LENGTH);
+      draft.packed.push(((offset << 20) | (shownFrequency << 12) | shownLength) >>> 0);
+      if (isClipped(shownFrequency, shownLength)) draft.wide.push(offset, frequency, length);
+    }
+  }
+  return [...drafts.values()]
+    .sort((a, b) => (a.term === b.term ? a.block - b.block : a.term < b.term ? -1 : 1))
+    .map(({ term, block, packed, wide }) => ({ term, block, packed: packedBytes(packed), wide: wideBytes(wide) }));
+}
+
+/**
+ * Calls `visit` for each posting, in the order of writing, with the true frequency and length.
+ *
+ * @param offset of the chunk in the block
+ */
+export function forEachPosting(
+  block: PostingBlock,
+  visit: (offset: number, frequency: number, length: number) => void,
+): void {
+  const { packed } = block;
+  const wide = block.wide.length === 0 ? undefined : readWide(block.wide);
+  for (let at = 0; at < packed.length; at += POSTING_BYTES) {
+    const high = ((packed[at] ?? 0) << 8) | (packed[at + 1] ?? 0);
+    const low = ((packed[at + 2] ?? 0) << 8) | (packed[at + 3] ?? 0);
+    const offset = high >>> 4;
+    const frequency = ((high & 0xf) << 4) | (low >>> 12);
+    const length = low & MAX_LENGTH;
+    const full = isClipped(frequency, length) ? wide?.get(offset) : undefined;
+    if (full === undefined) visit(offset, frequency, length);
+    else visit(offset, full.frequency, full.length);
+  }
+}
+
+const isClipped = (frequency: number, length: number): boolean => frequency === MAX_FREQUENCY || length === MAX_LENGTH;
+
+function packedBytes(postings: readonly number[]): Uint8Array {
+  const bytes = Buffer.alloc(postings.length * POSTING_BYTES);
+  for (const [index, posting] of postings.entries()) bytes.writeUInt32BE(posting, index * POSTING_BYTES);
+  return bytes;
+}
+
+function wideBytes(triples: readonly number[]): Uint8Array {
+  const bytes = Buffer.alloc((triples.length / 3) * WIDE_BYTES);
+  for (let index = 0, at = 0; index < triples.length; index += 3, at += WIDE_BYTES) {
+    bytes.writeUInt16BE(triples[index] ?? 0, at);
+    bytes.writeUInt32BE(triples[index + 1] ?? 0, at + 2);
+    bytes.writeUInt32BE(triples[index + 2] ?? 0, at + 6);
+  }
+  return bytes;
+}
+
+function readWide(wide: Uint8Array): Map<number, { frequency: number; length: number }> {
+  const view = new DataView(wide.buffer, wide.byteOffset, wide.byteLength);
+  const entries = new Map<number, { frequency: number; length: number }>();
+  for (let at = 0; at < wide.length; at += WIDE_BYTES) {
+    entries.set(view.getUint16(at), { frequency: view.getUint32(at + 2), length: view.getUint32(at + 6) });
+  }
+  return entries;
+}
