@@ -1,0 +1,83 @@
+import type { FusionMethod, RetrieveMode, Unit } from "../protocol/wire.ts";
+
+/** Every capability key of RCP §6 that gates a method. */
+export type Capability =
+  | "embed"
+  | "sparseEmbed"
+  | "multiVector"
+  | "rerank"
+  | "retrieve"
+  | "transform"
+  | "graph"
+  | "index"
+  | "catalog"
+  | "feedback"
+  | "memory";
+
+/** RCP §6: presence means supported. What is built and switched on, and nothing else. */
+export interface Capabilities {
+  readonly retrieve?: {
+    readonly maxK: number;
+    readonly modes: readonly RetrieveMode[];
+    readonly fusion?: readonly FusionMethod[];
+    readonly units: readonly Unit[];
+    readonly defaultMode: RetrieveMode;
+    readonly scoreScale?: "cosine" | "bm25" | "unbounded";
+    readonly scoreFloor?: number;
+  };
+  readonly filter?: { readonly fields: Readonly<Record<string, string>>; readonly operators: readonly string[] };
+  readonly citations?: Readonly<Record<string, never>>;
+  readonly index?: { readonly writable: boolean; readonly chunking: boolean };
+}
+
+/** What this server can do, whoever asks. */
+export interface Advertised {
+  readonly retrieve:
+    | {
+        readonly maxK: number;
+        readonly modes: readonly RetrieveMode[];
+        readonly fusion: readonly FusionMethod[];
+        readonly defaultMode: RetrieveMode;
+        /** Undefined when filtering is switched off. */
+        readonly filter: Capabilities["filter"];
+      }
+    | undefined;
+  readonly index: { readonly chunking: boolean } | undefined;
+}
+
+/**
+ * The capabilities as one caller sees them. They describe the server; only `index.writable` describes the token.
+ *
+ * @param mayAdd whether the caller's token is good for `index/add`
+ * @see RCP §6, §6.1
+ */
+export function advertise({ retrieve, index }: Advertised, mayAdd: boolean): Capabilities {
+  return {
+    ...(retrieve && { retrieve: retrieveCapability(retrieve), ...(retrieve.filter && { filter: retrieve.filter }) }),
+    ...(retrieve && { citations: {} }),
+    ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
+  };
+}
+
+function retrieveCapability({ maxK, modes, fusion, defaultMode }: NonNullable<Advertised["retrieve"]>) {
+  const [onlyMode] = modes.length === 1 ? modes : [];
+  return {
+    maxK,
+    modes,
+    ...(modes.includes("hybrid") && { fusion }),
+    units: ["chunk"] as const,
+    defaultMode,
+    ...(onlyMode && SCORES[onlyMode]),
+  };
+}
+
+/** A scale can be promised only when one mode is left on. A fused score has no floor that a client could rely on (RCP §6.1). */
+const SCORES = {
+  dense: { scoreScale: "cosine", scoreFloor: -1 },
+  sparse: { scoreScale: "bm25", scoreFloor: 0 },
+  hybrid: { scoreScale: "unbounded" },
+} as const satisfies Record<RetrieveMode, object>;
+
+/** RCP §14.2: L1 is retrieve in all three modes, with filter and citations. */
+export const conformanceLevel = ({ retrieve, filter }: Capabilities): "L0" | "L1" =>
+  retrieve?.modes.length === 3 && filter ? "L1" : "L0";

@@ -1,0 +1,30 @@
+import type { MethodName } from "../protocol/methods.ts";
+import type { Handler } from "./handler.ts";
+import { indexAdd } from "./index-add.ts";
+import { indexDelete } from "./index-delete.ts";
+import { info } from "./info.ts";
+import { initialize } from "./initialize.ts";
+import { ping } from "./ping.ts";
+import { retrieve } from "./retrieve.ts";
+import { shutdown } from "./shutdown.ts";
+
+/** The roster: every method of RCP/1 and what answers it here. Undefined = not built, so never advertised. */
+export const HANDLERS = {
+  initialize,
+  info,
+  ping,
+  shutdown,
+  retrieve,
+  "index/add": indexAdd,
+  "index/delete": indexDelete,
+  embed: undefined,
+  "embed/sparse": undefined,
+  "embed/multi": undefined,
+  rerank: undefined,
+  "query/transform": undefined,
+  graph: undefined,
+  "catalog/list": undefined,
+  feedback: undefined,
+  "memory/build": undefined,
+  "memory/recall": undefined,
+} as const satisfies Record<MethodName, Handler | undefined>;

@@ -1,0 +1,136 @@
+import type { Handler, Services } from "../methods/handler.ts";
+import { RpcError, rateLimited } from "../protocol/errors.ts";
+import { isMethodName, type MethodName } from "../protocol/methods.ts";
+import { isObject, member } from "../protocol/params.ts";
+import { deadlineOf, traceIdOf } from "./check-params.ts";
+import { withDeadline } from "./deadline.ts";
+import { type CallMessage, type Message, readEnvelope, readId } from "./envelope.ts";
+import { createInFlight } from "./in-flight.ts";
+import { climb } from "./ladder.ts";
+import type { RpcReply, RpcRequest } from "./request.ts";
+import { encodeError, encodeResult, internalError } from "./response.ts";
+import { type Sessions, sessionName } from "./session.ts";
+
+export interface Dispatcher {
+  /** Answers every call of a request body exactly once, and no notification. Never throws. */
+  dispatch(request: RpcRequest): Promise<RpcReply>;
+}
+
+export interface DispatcherParts {
+  readonly services: Services;
+  /** Undefined for what is not built. */
+  readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
+  readonly sessions: Sessions;
+}
+
+/** Members of one batch that run at a time: one caller's batch must not take the whole connection pool. */
+const BATCH_CONCURRENCY = 4;
+
+/** The only place that turns what was thrown into an answer. */
+export function createDispatcher({ services, handlers, sessions }: DispatcherParts): Dispatcher {
+  const { config, observe } = services;
+  const inFlight = createInFlight();
+  const rungs = { services, handlers, sessions, inFlight };
+
+  function answer(message: Message, request: RpcRequest, receivedAt: number, isFirst: boolean) {
+    switch (message.kind) {
+      case "notification":
+        cancelNamed(message, request);
+        return undefined;
+      case "refusal":
+        record(request, undefined, message.error.code, receivedAt);
+        return encodeError(message.id, message.error);
+      case "call":
+        return answerCall(message, request, receivedAt, isFirst);
+    }
+  }
+
+  async function answerCall(call: CallMessage, request: RpcRequest, receivedAt: number, isFirst: boolean) {
+    const startedAt = performance.now();
+    try {
+      if (!isFirst) await takeUnit(request);
+      // Counted from the arrival of the body, so that a batch is answered as soon as a single call would be.
+      const allowedMs = Math.min(usableDeadline(call.params), config.server.requestTimeoutMs);
+      const leftMs = allowedMs - (startedAt - receivedAt);
+      const result = await withDeadline(leftMs, request.signal, (deadline) => climb(call, request, deadline, rungs));
+      const text = encodeResult(call.id, result);
+      record(request, call, 0, startedAt);
+      return text;
+    } catch (error) {
+      const refusal = error instanceof RpcError ? error : internalError();
+      if (error !== refusal) observe({ kind: "internal-error", where: knownName(call.method), error });
+      record(request, call, refusal.code, startedAt);
+      return encodeError(call.id, refusal);
+    }
+  }
+
+  /** RCP §7.14. Only a call of the same session can be cancelled; without a session ids collide (ruling 3). */
+  function cancelNamed({ method, params }: Extract<Message, { kind: "notification" }>, request: RpcRequest): void {
+    if (method !== "notifications/cancel" || !isObject(params)) return;
+    const id = readId(member(params, "id"));
+    const session = sessionName(request.sessionTokens);
+    if (id !== null && session !== undefined) inFlight.cancel({ principal: request.principal, session, id });
+  }
+
+  function record(request: RpcRequest, call: CallMessage | undefined, code: number, startedAt: number): void {
+    const traceId = traceIdOf(call?.params);
+    observe({
+      kind: "request",
+      method: call === undefined ? UNKNOWN : knownName(call.method),
+      tenant: request.principal.tenantId,
+      corpus: request.path.corpus,
+      code,
+      latencyMs: performance.now() - startedAt,
+      ...(traceId !== undefined && { traceId }),
+    });
+  }
+
+  return {
+    async dispatch(request) {
+      const receivedAt = performance.now();
+      const envelope = readEnvelope(request.body, request.path, config.limits.maxBatch);
+      if (envelope.kind === "single") {
+        const text = await answer(envelope.message, request, receivedAt, true);
+        return text === undefined ? { kind: "silent" } : { kind: "answer", text };
+      }
+      const texts = await mapInOrder(envelope.messages, BATCH_CONCURRENCY, (message, index) =>
+        answer(message, request, receivedAt, index === 0),
+      );
+      const answers = texts.filter((text) => text !== undefined);
+      return answers.length === 0 ? { kind: "silent" } : { kind: "answer", text: `[${answers.join(",")}]` };
+    },
+  };
+}
+
+/** The request itself took a unit for its first member; each call after it takes its own (ruling 5). */
+async function takeUnit(request: RpcRequest): Promise<void> {
+  const retryAfterMs = await request.takeUnit();
+  if (retryAfterMs !== undefined)
+    throw rateLimited({ retryAfterMs, detail: "each call of a batch counts (rateLimit.principal)" });
+}
+
+/** A deadline of 0 or less is refused with the params, after scope and capability; here it is none. */
+function usableDeadline(params: unknown): number {
+  const deadlineMs = deadlineOf(params);
+  return deadlineMs !== undefined && deadlineMs > 0 ? deadlineMs : Number.POSITIVE_INFINITY;
+}
+
+const UNKNOWN = "unknown";
+
+/** A method's name is the caller's text, so the log has it only when it is one of the protocol's. */
+const knownName = (method: string): string => (isMethodName(method) ? method : UNKNOWN);
+
+/** Maps with at most `concurrency` items in work; items start in order and results keep it. */
+async function mapInOrder<Item, Result>(
+  items: readonly Item[],
+  concurrency: number,
+  work: (item: Item, index: number) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const takeTurns = async () => {
+    for (const [index, item] of queue) results[index] = await work(item, index);
+  };
+  await Promise.all(Array.from({ length: concurrency }, takeTurns));
+  return results;
+}

@@ -1,0 +1,98 @@
+import type { Capabilities, Capability } from "../catalog/advertise.ts";
+import { capabilitiesFor } from "../methods/capabilities.ts";
+import type { Handler, Services } from "../methods/handler.ts";
+import { capabilityMissing, invalidRequest, notInitialized, unauthorized, unknownMethod } from "../protocol/errors.ts";
+import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+import { isObject } from "../protocol/params.ts";
+import { checkParams } from "./check-params.ts";
+import type { Deadline } from "./deadline.ts";
+import type { CallMessage } from "./envelope.ts";
+import { identityMembers } from "./identity-members.ts";
+import type { InFlight } from "./in-flight.ts";
+import { GATES } from "./method-gates.ts";
+import type { RpcRequest } from "./request.ts";
+import type { Session, Sessions } from "./session.ts";
+
+export interface Rungs {
+  readonly services: Services;
+  readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
+  readonly sessions: Sessions;
+  readonly inFlight: InFlight;
+}
+
+/**
+ * Takes one call up the ladder: in session? known? in scope? advertised? valid? Then its handler runs (DESIGN section 2).
+ *
+ * @throws RpcError -32001, -32600, -32004, -32012, -32003, -32602, -32014; whatever the handler throws
+ */
+export async function climb(call: CallMessage, request: RpcRequest, deadline: Deadline, rungs: Rungs): Promise<object> {
+  const { services, handlers, sessions, inFlight } = rungs;
+  const { principal } = request;
+  const session = await sessionFor(call.method, request, deadline, rungs);
+  if (!isMethodName(call.method)) throw unknownMethod();
+  const method = call.method;
+
+  const { credential, capability } = GATES[method];
+  if (credential !== "any" && !principal.credentials.has(credential))
+    throw unauthorized(`${method} needs the ${credential} credential: its audience and its scope in the token`);
+
+  const capabilities = session?.capabilities ?? capabilitiesFor(services, principal);
+  const handler = handlers[method];
+  if (handler === undefined || !isAdvertised(capability, capabilities)) throw capabilityMissing(method);
+
+  const params = checkParams(method, call.params, services.config.limits.maxJsonDepth);
+  for (const name of identityMembers(params))
+    services.observe({ kind: "identity-ignored", tenant: principal.tenantId, member: name });
+
+  const done = session && inFlight.add({ principal, session: session.name, id: call.id }, deadline.cancel);
+  try {
+    const { signal, remainingMs } = deadline;
+    const result = await handler(params, { principal, corpus: request.path.corpus, signal, remainingMs }, services);
+    return await touchSession(method, result, capabilities, request, deadline, sessions);
+  } finally {
+    done?.();
+  }
+}
+
+/** @throws RpcError -32600 for a second initialize; -32001 when a gated method has no live session but needs one */
+async function sessionFor(
+  method: string,
+  request: RpcRequest,
+  deadline: Deadline,
+  { services, sessions }: Rungs,
+): Promise<Session | undefined> {
+  if (method === "ping" || method === "shutdown") return undefined;
+  const { principal, sessionTokens } = request;
+  const session = await sessions.find(principal, sessionTokens, limitsOf(deadline));
+  if (method === "initialize" && session !== undefined)
+    throw invalidRequest("this session is initialized: send shutdown, or initialize without RCP-Session");
+  const isGated = !isMethodName(method) || !SESSIONLESS_METHODS.has(method);
+  const isNeeded = sessionTokens.length > 0 || services.config.sessions.mode === "required";
+  if (isGated && isNeeded && session === undefined) throw notInitialized();
+  return session;
+}
+
+const isAdvertised = (capability: Capability | undefined, capabilities: Capabilities): boolean =>
+  capability === undefined || Object.hasOwn(capabilities, capability);
+
+const limitsOf = ({ signal, remainingMs }: Deadline) => ({ signal, timeoutMs: remainingMs() });
+
+/** What three of the core methods do to the session once they have succeeded. */
+async function touchSession(
+  method: MethodName,
+  result: object,
+  capabilities: Capabilities,
+  { principal, sessionTokens }: RpcRequest,
+  deadline: Deadline,
+  sessions: Sessions,
+): Promise<object> {
+  if (method === "initialize") {
+    const session = await sessions.open(principal, capabilities, limitsOf(deadline));
+    const meta = "_meta" in result && isObject(result._meta) ? result._meta : {};
+    return { ...result, _meta: { ...meta, session } };
+  }
+  // The set of the session's own initialize, whatever token asks (RCP §13.2).
+  if (method === "info") return { ...result, capabilities };
+  if (method === "shutdown") await sessions.end(principal, sessionTokens, limitsOf(deadline));
+  return result;
+}
