@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import type { Duplex } from "node:stream";
+import type { Config } from "../config/config.ts";
+
+/** How often Node looks for requests that take too long to arrive. */
+const TIMEOUT_CHECK_MS = 500;
+
+/** The HTTP or HTTPS server under Fastify, with every limit that belongs to the connection. */
+export function createNodeServer(config: Config["server"], listener: http.RequestListener): http.Server {
+  const options: http.ServerOptions = {
+    maxHeaderSize: config.maxHeaderBytes,
+    requestTimeout: config.receiveTimeoutMs,
+    // Node refuses to wait longer for the headers than for the whole request.
+    headersTimeout: Math.min(config.headersTimeoutMs, config.receiveTimeoutMs),
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+  };
+  const server =
+    config.tls === undefined
+      ? http.createServer(options, listener)
+      : https.createServer({ ...options, ...readTls(config.tls) }, listener);
+  server.maxConnections = config.maxConnections;
+  // Bounded by bytes, not by number: headers past a number limit would vanish without a word.
+  server.maxHeadersCount = 0;
+  // A client that does not read its answer; longer than any answer takes to make.
+  server.timeout = config.requestTimeoutMs + config.receiveTimeoutMs;
+  return server;
+}
+
+const readTls = ({ certFile, keyFile }: NonNullable<Config["server"]["tls"]>) => ({
+  cert: readFileSync(certFile),
+  key: readFileSync(keyFile),
+});
+
+const STATUS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};
+
+/** Answers what is not HTTP, or comes too slowly, with a bare status; the connection is then closed. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return;
+  }
+  const status = STATUS[error.code ?? ""] ?? "400 Bad Request";
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+}
+
+const latest = new WeakMap<Duplex, http.ServerResponse>();
+
+/** Remembers a connection's latest response, so that no status line is ever written into the middle of one. */
+export const rememberResponse = (response: http.ServerResponse): void => {
+  if (response.socket !== null) latest.set(response.socket, response);
+};
+
+function isAnswering(socket: Duplex): boolean {
+  const response = latest.get(socket);
+  return response?.headersSent === true && !response.writableFinished;
+}

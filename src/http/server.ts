@@ -1,0 +1,104 @@
+import helmet from "@fastify/helmet";
+import rateLimit from "@fastify/rate-limit";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { TokenVerifier } from "../auth/verify-token.ts";
+import type { Config } from "../config/config.ts";
+import type { Observe } from "../observability/observation.ts";
+import type { Dispatcher } from "../rpc/dispatch.ts";
+import { answerError } from "./answer-error.ts";
+import { authenticate } from "./authenticate.ts";
+import { checkBodyHeaders } from "./check-body-headers.ts";
+import { addHealthRoutes } from "./health-route.ts";
+import { answerClientError, createNodeServer, rememberResponse } from "./node-server.ts";
+import { rateLimits } from "./rate-limit.ts";
+import { addRcpRoute } from "./rcp-route.ts";
+import { readTarget, type Target } from "./target.ts";
+
+export interface HttpServerOptions {
+  readonly config: Config;
+  readonly verifier: TokenVerifier;
+  readonly dispatcher: Dispatcher;
+  readonly observe: Observe;
+  /** True when requests can be served: database reachable, model loaded. */
+  readonly isReady: () => Promise<boolean>;
+}
+
+/**
+ * The HTTP server, not listening yet: `listen({ host, port })` starts it, `close()` lets what runs finish for up to
+ * `server.shutdownGraceMs` and then cuts it off.
+ *
+ * A request's way: route → rate of its address → authenticate → rate of its principal → headers of the body → body → dispatcher.
+ */
+export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
+  const { config, verifier, dispatcher, observe, isReady } = options;
+  const server = Fastify({
+    serverFactory: (listener) => createNodeServer(config.server, listener),
+    clientErrorHandler: answerClientError,
+    bodyLimit: config.server.maxBodyBytes,
+    trustProxy: config.server.trustedProxies.length > 0 ? config.server.trustedProxies : false,
+    // The target is read once, undecoded, by readTarget; Fastify's router sees only the name of what it leads to.
+    rewriteUrl: ({ url }) => `/${readTarget(url ?? "").kind}`,
+    return503OnClosing: false,
+  });
+  const onError = answerError(config.server.maxBodyBytes, observe);
+  server.setErrorHandler((error, _request, reply) => onError(error, reply));
+  server.setNotFoundHandler(answerUnrouted);
+  server.removeAllContentTypeParsers();
+  addCommonHeaders(server);
+  addGracefulClose(server, config.server.shutdownGraceMs);
+
+  await server.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
+  });
+  await server.register(rateLimit, { global: false });
+  const limits = rateLimits(server, config.rateLimit, observe);
+  addHealthRoutes(server, isReady);
+  server.options("/rcp", answerUnrouted);
+  await server.register(async (rcp) => {
+    rcp.addHook("onRequest", limits.byAddress);
+    rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, observe));
+    rcp.addHook("onRequest", limits.byPrincipal);
+    rcp.addHook("onRequest", checkBodyHeaders);
+    addRcpRoute(rcp, dispatcher, limits);
+  });
+  return server;
+}
+
+const ALLOW: Partial<Record<Target["kind"], string>> = {
+  rcp: "POST, OPTIONS",
+  healthz: "GET, HEAD",
+  readyz: "GET, HEAD",
+};
+
+/** What no route took: 400 for a target that cannot be decoded, 404 off every base, else 405, or 204 to OPTIONS. */
+function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { kind } = readTarget(request.originalUrl);
+  if (kind === "malformed") return reply.code(400).send();
+  const allow = ALLOW[kind];
+  if (allow === undefined) return reply.code(404).send();
+  return reply
+    .header("allow", allow)
+    .code(request.method === "OPTIONS" ? 204 : 405)
+    .send();
+}
+
+function addCommonHeaders(server: FastifyInstance): void {
+  server.addHook("onRequest", async (_request, reply) => {
+    rememberResponse(reply.raw);
+    // A tenant's rows must not be kept by a proxy.
+    reply.header("cache-control", "no-store");
+  });
+}
+
+function addGracefulClose(server: FastifyInstance, graceMs: number): void {
+  let isClosing = false;
+  server.addHook("preClose", async () => {
+    isClosing = true;
+    // Connections that are still busy then are cut, which cancels their calls.
+    const timer = setTimeout(() => server.server.closeAllConnections(), graceMs);
+    server.server.once("close", () => clearTimeout(timer));
+  });
+  server.addHook("onSend", async (_request, reply) => {
+    if (isClosing) reply.header("connection", "close");
+  });
+}

@@ -1,0 +1,55 @@
+import { type DestinationStream, pino } from "pino";
+import type { Config } from "../config/config.ts";
+import type { Observation, Observe } from "./observation.ts";
+
+type Level = "error" | "warn" | "info" | "debug";
+
+const LEVELS = {
+  listening: "info",
+  stopping: "info",
+  request: "info",
+  "token-refused": "warn",
+  "identity-ignored": "warn",
+  "rate-limited": "warn",
+  "internal-error": "error",
+  database: "warn",
+  warning: "warn",
+} as const satisfies Record<Observation["kind"], Level>;
+
+/** An observer that writes one JSON line per observation. @param destination standard output when absent */
+export function createLogger({ level }: Config["log"], destination?: DestinationStream): Observe {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "event" };
+  const logger = destination === undefined ? pino(options) : pino(options, destination);
+  return (observation) => {
+    const { kind, ...fields } = observation;
+    logger[LEVELS[kind]]("error" in fields ? { ...fields, error: chainOf(fields.error) } : fields, kind);
+  };
+}
+
+interface LoggedError {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | number;
+  readonly stack?: string;
+  readonly cause?: LoggedError;
+}
+
+/**
+ * Name, message, code and stack of an error and of its causes. Nothing else: a driver hangs row values and parameters on its
+ * errors as further members.
+ */
+function chainOf(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { name: "thrown", message: `a ${typeof error} was thrown, not an error` };
+  const { name, message, stack, cause } = error;
+  const code =
+    "code" in error && (typeof error.code === "string" || typeof error.code === "number") ? error.code : undefined;
+  return {
+    name,
+    message,
+    ...(code !== undefined && { code }),
+    ...(stack !== undefined && { stack }),
+    ...(cause !== undefined && depth < MAX_CAUSES && { cause: chainOf(cause, depth + 1) }),
+  };
+}
+
+const MAX_CAUSES = 8;
