@@ -10,7 +10,7 @@ const built = new URL("../dist/cli/main.js", import.meta.url);
 const fromSource = existsSync(source);
 
 function fail(message, remedy) {
-  process.stderr.write("error: " + message + "\nremedy: " + remedy + "\n");
+  process.stderr.write(`error: ${message}\nremedy: ${remedy}\n`);
   process.exit(EXIT_ENVIRONMENT);
 }
 
@@ -21,13 +21,13 @@ if (fromSource) {
   // Types are stripped without a flag from 22.18 in the 22 line and from 23.6 on.
   if (!atLeast(22, 18) || (version[0] === 23 && !atLeast(23, 6))) {
     fail(
-      "pgrcp in a checkout needs Node 22.18 or newer; this is Node " + process.versions.node,
+      `pgrcp in a checkout needs Node 22.18 or newer; this is Node ${process.versions.node}`,
       "run it through npm, which brings its own Node 24: npm install, then npm run -s pgrcp -- <command>",
     );
   }
 } else if (!atLeast(22, 0)) {
   fail(
-    "pgrcp needs Node 22 or newer; this is Node " + process.versions.node,
+    `pgrcp needs Node 22 or newer; this is Node ${process.versions.node}`,
     "install Node 24 and run the same command again",
   );
 }

@@ -41,6 +41,11 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+export interface Connection {
+  readonly client: RcpClient;
+  readonly token: string | undefined;
+}
+
 /**
  * A client for the command's options.
  *
@@ -52,17 +57,19 @@ export async function connect(
   options: ServerOptions,
   defaultTokenFile: string,
   more: Pick<RcpClientOptions, "onRetry" | "retry" | "timeoutMs"> = {},
-): Promise<RcpClient> {
-  const token = await tokenSource(options.tokenFile, defaultTokenFile);
+): Promise<Connection> {
+  const file = options.tokenFile ?? defaultTokenFile;
+  const token = await readToken(file, options.tokenFile !== undefined);
   try {
-    return new RcpClient({
+    const client = new RcpClient({
       url: options.url,
       corpus: options.corpus,
-      ...(token !== undefined && { token }),
+      ...(token !== undefined && { token: tokenSource(file, token) }),
       allowPlainHttp: options.insecureHttp === true,
       clientInfo: { name: "pgrcp-cli", version: "1" },
       ...more,
     });
+    return { client, token };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const remedy = `pass --url such as ${DEFAULT_URL}, or --insecure-http to send the token over plain http all the same`;
@@ -70,17 +77,15 @@ export async function connect(
   }
 }
 
-/** Undefined, so no token at all, when none was named and the default file is not there: a server may need none. */
-async function tokenSource(named: string | undefined, fallback: string): Promise<TokenSource | undefined> {
-  const file = named ?? fallback;
-  let token = await readToken(file, named !== undefined);
-  if (token === undefined) return undefined;
+function tokenSource(file: string, first: string): TokenSource {
+  let token = first;
   return async (refused) => {
     if (refused) token = (await readToken(file, false)) ?? token;
     return token;
   };
 }
 
+/** Undefined, so no token at all, when none was named and the default file is not there: a server may need none. */
 async function readToken(file: string, required: boolean): Promise<string | undefined> {
   let text: string;
   try {

@@ -56,9 +56,7 @@ export function toFailure(error: unknown): CommandFailure {
   );
 }
 
-/** Two lines for standard error: what was wrong, what to do. */
-export function formatFailure(failure: CommandFailure): string {
-  const oneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, " ");
-  const remedy = failure.remedy === undefined ? "" : `remedy: ${oneLine(failure.remedy)}\n`;
-  return `error: ${oneLine(failure.message)}\n${remedy}`;
+/** For standard error: what was wrong, what to do. */
+export function formatFailure({ message, remedy }: CommandFailure): string {
+  return `error: ${message}\n${remedy === undefined ? "" : `remedy: ${remedy}\n`}`;
 }
