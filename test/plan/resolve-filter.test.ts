@@ -76,6 +76,8 @@ describe("refused with -32602", () => {
     ["a missing value before an operator on the wrong type", leaf("lang", "gt"), "filter.value"],
     ["an unknown operator before an unknown field", leaf("nothing", "like", 1), "filter.op"],
     ["null for the value of exists", { field: "year", op: "exists", value: null }, "filter.value"],
+    ["an empty and", { and: [] }, "filter.and"],
+    ["an empty or", { not: { or: [] } }, "filter.not.or"],
     ["null for a combinator beside a leaf", { ...one, and: null }, "filter"],
     [
       "a bad value deep in a tree",
