@@ -17,6 +17,12 @@ const options: HtmlToTextOptions = {
   ],
 };
 
+/** A page without a head element has its title among its text. */
+const withoutTitle: HtmlToTextOptions = {
+  ...options,
+  selectors: [...(options.selectors ?? []), { selector: "title", format: "skip" }],
+};
+
 /** The text of the elements that the selector names; empty when the page has none. */
 const textOf = (selector: string) =>
   compile({ ...options, baseElements: { selectors: [selector], orderBy: "occurrence", returnDomByDefault: false } });
@@ -24,7 +30,7 @@ const textOf = (selector: string) =>
 const titleToText = textOf("title");
 const headingToText = textOf("h1");
 /** What the page calls its content, else all of it. */
-const CONTENT = [textOf("main"), textOf("article"), compile(options)];
+const CONTENT = [textOf("main"), textOf("article"), compile(withoutTitle)];
 
 export function readHtml(bytes: Uint8Array): { readonly title: string | undefined; readonly text: string | undefined } {
   const html = decode(bytes);

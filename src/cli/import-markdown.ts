@@ -25,7 +25,7 @@ function parseFrontMatter(yaml: string): Readonly<Record<string, unknown>> | und
   let value: unknown;
   try {
     // Aliases could make a small file expand without end.
-    value = parse(yaml, { maxAliasCount: 0, logLevel: "silent" });
+    value = parse(yaml, { maxAliasCount: 0, logLevel: "error" });
   } catch {
     return undefined;
   }
