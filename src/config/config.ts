@@ -6,11 +6,17 @@ import { z } from "zod";
  */
 
 const positive = z.int().min(1);
+/** Every …Ms key may end up in a timer, and a longer one would fire at once. */
+const milliseconds = positive.max(2_147_483_647);
 const path = z.string().min(1);
+/** Printed as `<set>` and readable from the file that `PGRCP_…_FILE` names. */
+const secret = z.string().min(1).meta({ secret: "value" });
 const url = z.url({ protocol: /^https?$/ });
+/** As a secret, but printed with its password masked. */
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ }).meta({ secret: "url" });
 
 const login = (user: string) =>
-  z.strictObject({ user: z.string().min(1).default(user), password: z.string().optional() }).prefault({});
+  z.strictObject({ user: z.string().min(1).default(user), password: secret.optional() }).prefault({});
 
 const server = z
   .strictObject({
@@ -19,24 +25,28 @@ const server = z
     publicUrl: url.optional(),
     behindTls: z.boolean().default(false),
     tls: z.strictObject({ certFile: path, keyFile: path }).optional(),
-    trustedProxies: z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).default([]),
+    trustedProxies: z
+      .array(
+        z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "must be an IP address or a range such as 10.0.0.0/8"),
+      )
+      .default([]),
     maxBodyBytes: positive.default(1_048_576),
     maxHeaderBytes: positive.default(16_384),
     maxConnections: positive.default(4096),
-    requestTimeoutMs: positive.default(30_000),
-    receiveTimeoutMs: positive.default(15_000),
-    headersTimeoutMs: positive.default(10_000),
-    keepAliveTimeoutMs: positive.default(60_000),
-    shutdownGraceMs: positive.default(10_000),
+    requestTimeoutMs: milliseconds.default(30_000),
+    receiveTimeoutMs: milliseconds.default(15_000),
+    headersTimeoutMs: milliseconds.default(10_000),
+    keepAliveTimeoutMs: milliseconds.default(60_000),
+    shutdownGraceMs: milliseconds.default(10_000),
   })
   .prefault({});
 
 const database = z
   .strictObject({
     /** postgres://host:port/name; absent = the embedded database. */
-    url: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    url: postgresUrl.optional(),
     /** The login that `pgrcp migrate` uses; `serve` never reads it. */
-    migrateUrl: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    migrateUrl: postgresUrl.optional(),
     embeddedDir: path.default(".pgrcp"),
     reader: login("pgrcp_reader"),
     adder: login("pgrcp_adder"),
@@ -44,8 +54,8 @@ const database = z
     state: login("pgrcp_state"),
     operator: login("pgrcp_operator"),
     poolSize: positive.default(10),
-    poolWaitMs: positive.default(2_000),
-    connectTimeoutMs: positive.default(5_000),
+    poolWaitMs: milliseconds.default(2_000),
+    connectTimeoutMs: milliseconds.default(5_000),
     preparedStatements: z.boolean().default(false),
   })
   .prefault({});
@@ -70,53 +80,59 @@ const issuer = z.strictObject({
   jwksFile: path.optional(),
   jwks: z.strictObject({ keys: z.array(z.record(z.string(), z.unknown())).min(1) }).optional(),
   /** For HS256 only; at least 32 bytes. */
-  secret: z.string().optional(),
+  secret: secret.optional(),
   algorithms: z.array(algorithm).min(1).default(["RS256", "ES256"]),
 });
 
-const credential = (audience: string, scope: string) =>
-  z
-    .strictObject({
-      audience: z.string().trim().min(1).default(audience),
-      scope: z.string().trim().min(1).default(scope),
-      /** Restricts this credential to one of the configured issuers. */
-      issuer: z.string().min(1).optional(),
-    })
-    .prefault({});
+/** RFC 6749 §3.3: a scope holds no space, since scopes are joined by one. */
+const scope = z
+  .string()
+  .trim()
+  .min(1)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]*$/, "must be one scope of printable ASCII without spaces, quotes or backslashes");
+
+const credentialKeys = (audience: string, scopeName: string) => ({
+  audience: z.string().trim().min(1).default(audience),
+  scope: scope.default(scopeName),
+  /** Restricts this credential to one of the configured issuers. */
+  issuer: z.string().min(1).optional(),
+});
 
 const auth = z
   .strictObject({
     /** auto: issuers when there are some, else generated first-run tokens on loopback. none: loopback only. */
     mode: z.enum(["auto", "jwt", "none"]).default("auto"),
     issuers: z.array(issuer).default([]),
-    read: credential("pgrcp:read", "rcp:read"),
+    read: z.strictObject(credentialKeys("pgrcp:read", "rcp:read")).prefault({}),
     add: z
       .strictObject({
-        audience: z.string().trim().min(1).default("pgrcp:add"),
-        scope: z.string().trim().min(1).default("rcp:index.add"),
-        issuer: z.string().min(1).optional(),
+        ...credentialKeys("pgrcp:add", "rcp:index.add"),
         source: z.string().min(1).default("api"),
         trust: z.enum(["trusted", "community", "untrusted"]).default("untrusted"),
       })
       .prefault({}),
-    delete: credential("pgrcp:delete", "rcp:index.delete"),
+    delete: z.strictObject(credentialKeys("pgrcp:delete", "rcp:index.delete")).prefault({}),
     combinedTokens: z.boolean().default(false),
     typ: z.string().min(1).nullable().default("at+jwt"),
     tenantClaim: z.string().min(1).default("tenant"),
     tenantPattern: z.string().min(1).default("^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$"),
     scopeClaim: z.string().min(1).default("scope"),
+    /** string: scopes joined by single spaces (RFC 8693); array: one scope per element. */
+    scopeForm: z.enum(["string", "array"]).default("string"),
     kidRequired: z.boolean().default(true),
     clockToleranceSeconds: z.int().min(0).max(60).default(30),
     maxLifetimeSeconds: positive.default(86_400),
     maxTokenBytes: positive.default(8_192),
-    jwksCooldownMs: positive.default(30_000),
-    jwksTimeoutMs: positive.default(5_000),
-    jwksMaxAgeMs: positive.default(600_000),
+    jwksCooldownMs: milliseconds.default(30_000),
+    jwksTimeoutMs: milliseconds.default(5_000),
+    jwksMaxAgeMs: milliseconds.default(600_000),
+    jwksMaxStaleMs: milliseconds.default(14_400_000),
+    jwksMaxBytes: positive.default(262_144),
   })
   .prefault({});
 
 const window = (max: number) =>
-  z.strictObject({ max: positive.default(max), windowMs: positive.default(60_000) }).prefault({});
+  z.strictObject({ max: positive.default(max), windowMs: milliseconds.default(60_000) }).prefault({});
 
 const rateLimit = z
   .strictObject({ enabled: z.boolean().default(true), address: window(6_000), principal: window(3_000) })
@@ -132,6 +148,7 @@ const sessions = z
 
 /** Field names are SQL identifiers behind `f_`, so they are short and plain. */
 export const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,59}$/;
+const FIELD_NAME_RULE = "a field name is 1 to 60 letters, digits, _ . - and does not start with a digit, . or -";
 const fieldType = z.enum([
   "keyword",
   "text",
@@ -149,7 +166,7 @@ const fieldType = z.enum([
 
 const filter = z
   .strictObject({
-    fields: z.record(z.string().regex(FIELD_NAME), fieldType).default({}),
+    fields: z.record(z.string().regex(FIELD_NAME, FIELD_NAME_RULE), fieldType).default({}),
     maxDepth: positive.max(64).default(32),
     maxNodes: positive.default(512),
     maxListLength: positive.default(1_000),
@@ -217,12 +234,12 @@ const models = z
           /** Base URL that `/embeddings` is appended to. */
           url,
           model: z.string().min(1),
-          apiKey: z.string().optional(),
+          apiKey: secret.optional(),
           dimension: positive,
           maxTokens: positive.default(8_192),
           batch: positive.default(64),
           concurrency: positive.default(4),
-          timeoutMs: positive.default(30_000),
+          timeoutMs: milliseconds.default(30_000),
           retries: z.int().min(0).max(10).default(2),
           queryPrefix: z.string().default(""),
           documentPrefix: z.string().default(""),
@@ -272,3 +289,4 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.infer<typeof configSchema>;
+export type IssuerConfig = Config["auth"]["issuers"][number];

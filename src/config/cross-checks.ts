@@ -1,0 +1,87 @@
+import { AUTH_RULES } from "./auth-checks.ts";
+import { isLoopback } from "./loopback.ts";
+import type { Rule } from "./rules.ts";
+import { when } from "./rules.ts";
+
+/** What no key can be checked for alone. */
+export const CROSS_CHECKS: readonly Rule[] = [
+  ...AUTH_RULES,
+  {
+    reads: ["server.host", "server.tls", "server.behindTls"],
+    find: ({ server }) =>
+      when(
+        !isLoopback(server.host) && server.tls === undefined && !server.behindTls,
+        "server.host",
+        "other machines can reach this address, and tokens must not cross a network in the clear: set server.tls, " +
+          "or server.behindTls: true when something in front of this server speaks TLS, or listen on 127.0.0.1",
+      ),
+  },
+  {
+    // Node refuses to start a server whose headers may take longer than the whole request.
+    reads: ["server.headersTimeoutMs", "server.receiveTimeoutMs"],
+    find: ({ server }) =>
+      when(
+        server.headersTimeoutMs > server.receiveTimeoutMs,
+        "server.headersTimeoutMs",
+        `headers are part of a request, so this must be at most server.receiveTimeoutMs (${server.receiveTimeoutMs})`,
+      ),
+  },
+  {
+    reads: ["retrieval.maxK", "retrieval.maxCandidateK"],
+    find: ({ retrieval }) =>
+      when(
+        retrieval.maxK > retrieval.maxCandidateK,
+        "retrieval.maxK",
+        `hits are chosen from candidates, so this must be at most retrieval.maxCandidateK (${retrieval.maxCandidateK})`,
+      ),
+  },
+  {
+    reads: ["retrieval.defaultCandidateK", "retrieval.maxCandidateK"],
+    find: ({ retrieval }) =>
+      when(
+        retrieval.defaultCandidateK > retrieval.maxCandidateK,
+        "retrieval.defaultCandidateK",
+        `must be at most retrieval.maxCandidateK (${retrieval.maxCandidateK})`,
+      ),
+  },
+  {
+    reads: ["retrieval.defaultMode", "capabilities.modes"],
+    find: ({ retrieval, capabilities }) =>
+      when(
+        !capabilities.modes.includes(retrieval.defaultMode),
+        "retrieval.defaultMode",
+        `must be one of capabilities.modes (${capabilities.modes.join(", ")})`,
+      ),
+  },
+  {
+    reads: ["retrieval.fusion.method", "capabilities.fusion", "capabilities.modes"],
+    find: ({ retrieval, capabilities }) =>
+      when(
+        capabilities.modes.includes("hybrid") && !capabilities.fusion.includes(retrieval.fusion.method),
+        "retrieval.fusion.method",
+        `must be one of capabilities.fusion (${capabilities.fusion.join(", ")})`,
+      ),
+  },
+  {
+    reads: ["indexing.chunkTokens", "indexing.overlapTokens"],
+    find: ({ indexing }) =>
+      when(
+        indexing.overlapTokens >= indexing.chunkTokens,
+        "indexing.overlapTokens",
+        `must be less than indexing.chunkTokens (${indexing.chunkTokens}), or a chunk would never get past the one before`,
+      ),
+  },
+  {
+    // Reads whatever fields are sound: the others are told apart.
+    reads: [],
+    find: ({ filter }) => {
+      const names = Object.keys(filter.fields);
+      return names.flatMap((name, index) => {
+        const twin = names.slice(0, index).find((other) => other.toLowerCase() === name.toLowerCase());
+        if (twin === undefined) return [];
+        const text = `differs from filter.fields.${twin} by letter case alone; rename one, callers would mix them up`;
+        return [{ path: ["filter", "fields", name], text }];
+      });
+    },
+  },
+];

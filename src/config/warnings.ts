@@ -1,0 +1,46 @@
+import type { Config } from "./config.ts";
+import { dotted } from "./config-error.ts";
+import { isLoopback } from "./loopback.ts";
+import { type Rule, runRules, when } from "./rules.ts";
+
+const WARNINGS: readonly Rule[] = [
+  {
+    reads: [],
+    find: ({ limits, server }) =>
+      when(
+        limits.maxTextBytes > server.maxBodyBytes,
+        "limits.maxTextBytes",
+        `a text that long never arrives: server.maxBodyBytes is ${server.maxBodyBytes}`,
+      ),
+  },
+  {
+    reads: [],
+    find: ({ auth }) =>
+      auth.issuers.flatMap(({ jwksUri }, index) => {
+        if (jwksUri === undefined) return [];
+        const { protocol, hostname } = new URL(jwksUri);
+        if (protocol === "https:" || isLoopback(hostname)) return [];
+        const text = "plain http: whoever can answer in the provider's place can make tokens; use https";
+        return [{ path: ["auth", "issuers", index, "jwksUri"], text }];
+      }),
+  },
+  {
+    reads: [],
+    find: ({ auth }) =>
+      when(auth.combinedTokens, "auth.combinedTokens", "a token that leaks may read, add and delete alike"),
+  },
+  {
+    reads: [],
+    find: ({ rateLimit, server }) =>
+      when(
+        !rateLimit.enabled && !isLoopback(server.host),
+        "rateLimit.enabled",
+        "off, and other machines can reach this server",
+      ),
+  },
+];
+
+/** What may be used but is probably not meant, one readable line each. */
+export function configWarnings(config: Config): string[] {
+  return runRules(WARNINGS, config).map(({ path, text }) => `${dotted(path)}: ${text}`);
+}
