@@ -1,0 +1,55 @@
+import type { TenantId } from "../catalog/corpus.ts";
+import { FIRST_RUN_TENANT } from "../config/auth-mode.ts";
+import type { Config } from "../config/config.ts";
+import { audiencesOf, claimAt, clientOf, type Members, own, scopesOf } from "./claims.ts";
+import { CREDENTIALS, type Credential, type Principal } from "./principal.ts";
+import type { TokenRules } from "./token-checks.ts";
+
+/** Who calls, from claims that passed every check. */
+export function principalOf(claims: Members, rules: TokenRules): Principal {
+  const issuer = String(own(claims, "iss"));
+  const tokenId = own(claims, "jti");
+  return {
+    issuer,
+    subject: String(own(claims, "sub")),
+    client: clientOf(claims) ?? "",
+    tenantId: claimAt(claims, rules.tenantPath) as TenantId,
+    credentials: credentialsOf(claims, issuer, rules),
+    tokenId: typeof tokenId === "string" ? tokenId : undefined,
+    expiresAt: Math.floor(Number(own(claims, "exp"))),
+    source: rules.auth.add.source,
+    trustCeiling: rules.auth.add.trust,
+  };
+}
+
+/**
+ * The credentials in a token's hand: for each, its audience and its scope are there and its issuer is the right one. A token
+ * with several of our audiences is several credentials in one hand, which is good for nothing unless combined tokens are on.
+ */
+export function credentialsOf(claims: Members, tokenIssuer: string, rules: TokenRules): ReadonlySet<Credential> {
+  const audiences = audiencesOf(claims);
+  const named = CREDENTIALS.filter((name) => audiences.includes(rules.auth[name].audience));
+  if (named.length > 1 && !rules.combinedTokens) return new Set();
+  const scopes = scopesOf(claimAt(claims, rules.scopePath), rules.auth.scopeForm) ?? [];
+  return new Set(
+    named.filter((name) => {
+      const { scope, issuer } = rules.auth[name];
+      return scopes.includes(scope) && (issuer === undefined || issuer === tokenIssuer);
+    }),
+  );
+}
+
+/** Who calls when nobody has to say who they are (`auth.mode: none`). */
+export function anyoneOf(auth: Config["auth"], now: number): Principal {
+  return {
+    issuer: "none",
+    subject: "anyone",
+    client: "",
+    tenantId: FIRST_RUN_TENANT as TenantId,
+    credentials: new Set(CREDENTIALS),
+    tokenId: undefined,
+    expiresAt: now + auth.maxLifetimeSeconds,
+    source: auth.add.source,
+    trustCeiling: auth.add.trust,
+  };
+}
