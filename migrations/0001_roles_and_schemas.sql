@@ -1,0 +1,126 @@
+-- The login roles, the schemas and the rules that later tables share.
+--
+-- Rules that hold in every migration:
+--   * tenant_id leads every key, so no unique violation, foreign key or counter can tell of another tenant.
+--   * numbers come from a counter in the tenant's own corpus row, never from a sequence.
+--   * no SECURITY DEFINER: triggers run with the caller's rights under the caller's policies.
+--   * a table arrives with its policies and its grants; a partition gets policies and no grant at all.
+
+create extension if not exists vector;
+
+-- Roles belong to the cluster, so another database may have made them already.
+-- Whoever logs in inherits nothing: pgrcp_operator is the owner only after it says SET ROLE.
+do $$
+declare
+  wanted record;
+begin
+  for wanted in
+    select * from (values
+      ('pgrcp_owner', 'nologin'),
+      ('pgrcp_reader', 'login'),
+      ('pgrcp_adder', 'login'),
+      ('pgrcp_deleter', 'login'),
+      ('pgrcp_state', 'login'),
+      ('pgrcp_operator', 'login')) as roles (name, can_login)
+  loop
+    if not exists (select from pg_roles where rolname = wanted.name) then
+      begin
+        execute format('create role %I %s noinherit', wanted.name, wanted.can_login);
+      exception when duplicate_object or unique_violation then
+        null; -- made by another database's migration in the same moment
+      end;
+    end if;
+  end loop;
+
+  if not pg_has_role('pgrcp_operator', 'pgrcp_owner', 'member') then
+    grant pgrcp_owner to pgrcp_operator;
+  end if;
+  if not pg_has_role(current_user, 'pgrcp_owner', 'member') then
+    execute format('grant pgrcp_owner to %I', current_user);
+  end if;
+end
+$$;
+
+-- Settings that no connection may be without. A generic plan warmed on a small tenant is 40 times slower on a large one; the
+-- costs were measured without just-in-time compilation; a retrieve's statements see one snapshot and cannot write.
+alter role pgrcp_reader set plan_cache_mode = force_custom_plan;
+alter role pgrcp_adder set plan_cache_mode = force_custom_plan;
+alter role pgrcp_deleter set plan_cache_mode = force_custom_plan;
+alter role pgrcp_state set plan_cache_mode = force_custom_plan;
+alter role pgrcp_reader set jit = off;
+alter role pgrcp_reader set default_transaction_isolation = 'repeatable read';
+alter role pgrcp_reader set default_transaction_read_only = on;
+
+create schema pgrcp authorization pgrcp_owner;
+create schema pgrcp_state authorization pgrcp_owner;
+create schema pgrcp_admin authorization pgrcp_owner;
+
+do $$
+declare
+  extension_schema name;
+begin
+  -- Nobody else connects, and nobody makes temporary tables that could shadow a name.
+  execute format('revoke all on database %I from public', current_database());
+  execute format('grant connect on database %I to pgrcp_reader, pgrcp_adder, pgrcp_deleter, pgrcp_state, pgrcp_operator',
+    current_database());
+
+  -- The vector types live in `public`, or wherever the provider has put the extension.
+  select n.nspname into extension_schema
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector';
+  execute format('revoke all on schema %I from public', extension_schema);
+  execute format('grant usage on schema %I to pgrcp_owner, pgrcp_reader, pgrcp_adder, pgrcp_deleter, pgrcp_operator',
+    extension_schema);
+end
+$$;
+
+grant usage on schema pgrcp to pgrcp_reader, pgrcp_adder, pgrcp_deleter, pgrcp_operator;
+grant usage on schema pgrcp_state to pgrcp_state, pgrcp_operator;
+grant usage on schema pgrcp_admin to pgrcp_operator;
+
+set local role pgrcp_owner;
+
+alter default privileges revoke execute on functions from public;
+alter default privileges revoke usage on types from public;
+
+-- What ran here, and which filter columns `pgrcp.chunks` has. No tenant, so no policy; no runtime role has usage on the schema.
+create table pgrcp_admin.migrations (
+  version    integer primary key,
+  name       text not null,
+  checksum   text not null,
+  applied_at timestamptz not null default now()
+);
+
+create table pgrcp_admin.filter_fields (
+  name     text primary key,
+  type     text not null,
+  "column" text not null unique,
+  ready    boolean not null default false,
+  -- where an interrupted back-fill goes on: [tenant_id, corpus, chunk_no] of the last chunk looked at
+  position json
+);
+
+grant select on pgrcp_admin.migrations, pgrcp_admin.filter_fields to pgrcp_operator;
+
+-- Enables and forces row level security on a tenant table and gives it the three policies that every one of them has:
+--   <table>_tenant_isolation  restrictive: holds even when somebody adds a wider permissive policy
+--   <table>_tenant_rows       permissive: lets the tenant's own rows through
+--   <table>_operator          permissive: the operator, and the owner whom FORCE binds too, work across tenants
+-- current_setting stays plain: the planner folds it and estimates with it; inside a sub-select it cannot. After a transaction
+-- the setting reads '' and not null; both must mean "no tenant", and no tenant means no row.
+create function pgrcp_admin.protect_tenant_table(tenant_table regclass, tenant_roles name[]) returns void
+language plpgsql set search_path = pg_catalog as $$
+declare
+  table_name name := (select relname from pg_class where oid = tenant_table);
+  role_list text := (select string_agg(quote_ident(r), ', ') from unnest(tenant_roles) r);
+  own_rows constant text := $p$tenant_id = nullif(current_setting('pgrcp.tenant_id', true), '')$p$;
+begin
+  execute format('alter table %s enable row level security', tenant_table);
+  execute format('alter table %s force row level security', tenant_table);
+  execute format('create policy %I on %s as restrictive for all to %s using (%s) with check (%s)',
+    table_name || '_tenant_isolation', tenant_table, role_list, own_rows, own_rows);
+  execute format('create policy %I on %s as permissive for all to %s using (%s) with check (%s)',
+    table_name || '_tenant_rows', tenant_table, role_list, own_rows, own_rows);
+  execute format('create policy %I on %s as permissive for all to pgrcp_operator, pgrcp_owner using (true) with check (true)',
+    table_name || '_operator', tenant_table);
+end
+$$;

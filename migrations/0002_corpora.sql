@@ -1,0 +1,74 @@
+-- Tenants, their corpora and the versions of each corpus.
+
+set local role pgrcp_owner;
+
+create table pgrcp.tenants (
+  tenant_id  text collate "C" primary key check (tenant_id <> ''),
+  created_at timestamptz not null default now()
+);
+
+select pgrcp_admin.protect_tenant_table('pgrcp.tenants', '{pgrcp_reader,pgrcp_adder,pgrcp_deleter}');
+
+grant select on pgrcp.tenants to pgrcp_reader;
+grant select, insert on pgrcp.tenants to pgrcp_adder; -- a tenant's first valid write creates it
+grant select, insert, update, delete on pgrcp.tenants to pgrcp_operator;
+
+-- One row per corpus. Its row lock puts the corpus's writers one behind the other, and its counters number versions and chunks.
+create table pgrcp.corpora (
+  tenant_id      text collate "C" not null references pgrcp.tenants,
+  corpus         text collate "C" not null check (corpus <> ''),
+  language       text not null,
+  model_identity text not null,
+  dimension      integer not null check (dimension > 0),
+  screening      text not null check (screening in ('flag', 'quarantine', 'refuse')),
+  placement      text collate "C" not null default 'shared',
+  version        bigint not null default 0 check (version >= 0),               -- the last committed version
+  next_chunk     integer not null default 0 check (next_chunk >= 0),           -- the next free chunk number
+  live_documents bigint not null default 0 check (live_documents >= 0),
+  live_chunks    bigint not null default 0 check (live_chunks >= 0),           -- N of BM25
+  live_length    bigint not null default 0 check (live_length >= 0),           -- terms in live chunks; / N = BM25's average length
+  created_at     timestamptz not null default now(),
+  primary key (tenant_id, corpus)
+);
+
+select pgrcp_admin.protect_tenant_table('pgrcp.corpora', '{pgrcp_reader,pgrcp_adder,pgrcp_deleter}');
+
+grant select on pgrcp.corpora to pgrcp_reader, pgrcp_adder, pgrcp_deleter;
+grant insert on pgrcp.corpora to pgrcp_adder;
+grant update (version, next_chunk, live_documents, live_chunks, live_length) on pgrcp.corpora to pgrcp_adder;
+grant update (version, live_documents, live_chunks, live_length) on pgrcp.corpora to pgrcp_deleter;
+grant select, insert, update, delete on pgrcp.corpora to pgrcp_operator;
+
+-- One row per committed write: the audit trail, the list of snapshots, and BM25's N and average length as of that version.
+create table pgrcp.corpus_versions (
+  tenant_id      text collate "C" not null,
+  corpus         text collate "C" not null,
+  version        bigint not null check (version > 0),
+  token          text collate "C" not null, -- what the client sees as indexVersion
+  committed_at   timestamptz not null default now(),
+  issuer         text not null,
+  subject        text not null,
+  token_id       text,
+  action         text not null check (action in ('add', 'delete')),
+  live_documents bigint not null,
+  live_chunks    bigint not null,
+  live_length    bigint not null,
+  next_chunk     integer not null,          -- chunks added later have this number or a higher one
+  primary key (tenant_id, corpus, version),
+  unique (tenant_id, corpus, token),
+  foreign key (tenant_id, corpus) references pgrcp.corpora
+);
+
+select pgrcp_admin.protect_tenant_table('pgrcp.corpus_versions', '{pgrcp_reader,pgrcp_adder,pgrcp_deleter}');
+
+-- A credential records only its own kind of version.
+create policy corpus_versions_adds_only on pgrcp.corpus_versions as restrictive for insert to pgrcp_adder
+  with check (action = 'add');
+create policy corpus_versions_deletes_only on pgrcp.corpus_versions as restrictive for insert to pgrcp_deleter
+  with check (action = 'delete');
+
+grant select on pgrcp.corpus_versions to pgrcp_reader;
+grant insert on pgrcp.corpus_versions to pgrcp_adder, pgrcp_deleter;
+grant select (tenant_id, corpus, version, token, live_documents, live_chunks, live_length, next_chunk)
+  on pgrcp.corpus_versions to pgrcp_adder, pgrcp_deleter;
+grant select, insert, update, delete on pgrcp.corpus_versions to pgrcp_operator;
