@@ -1,0 +1,91 @@
+import type { Config } from "../config/config.ts";
+import type { Observe } from "../observability/observation.ts";
+import type { Statement } from "../sql/sql.ts";
+import { type AdminConnection, LeasedAdminConnection } from "./admin-connection.ts";
+import { runBatch } from "./batch.ts";
+import type { OperatorDatabase, TenantTransaction } from "./database.ts";
+import type { Lease, LeaseSource } from "./lease.ts";
+import { connectionOf, poolLimitsOf, RolePool } from "./pools.ts";
+import { readInBatch, writeInTransaction } from "./tenant-transaction.ts";
+
+const NEVER = new AbortController().signal;
+let cursors = 0;
+
+export interface OperatorOptions {
+  /**
+   * Keeps a stream's rows in a cursor that outlives its transaction, so that the connection is free between pieces: for a database
+   * that has only one.
+   */
+  readonly hold: boolean;
+  readonly close: () => Promise<void>;
+}
+
+/** The operator's view across tenants. */
+export class LeasedOperatorDatabase implements OperatorDatabase {
+  readonly #source: LeaseSource;
+  readonly #hold: boolean;
+  readonly close: () => Promise<void>;
+
+  constructor(source: LeaseSource, { hold, close }: OperatorOptions) {
+    this.#source = source;
+    this.#hold = hold;
+    this.close = close;
+  }
+
+  async read<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    const [rows] = await readInBatch(this.#source, undefined, [statement]);
+    return rows;
+  }
+
+  write<Result>(work: (transaction: TenantTransaction) => Promise<Result>): Promise<Result> {
+    return writeInTransaction(this.#source, undefined, work);
+  }
+
+  async *stream<Row>(statement: Statement<Row>, batch: number): AsyncIterable<readonly Row[]> {
+    cursors += 1;
+    const cursor = `pgrcp_stream_${cursors}`;
+    const declare = `declare ${cursor} no scroll cursor ${this.#hold ? "with hold " : ""}for ${statement.text}`;
+    const fetch = { text: `fetch ${Math.max(1, Math.trunc(batch))} from ${cursor}`, values: [] };
+    const preamble = this.#source.preamble(undefined, undefined);
+    const begin = this.#hold ? [] : [{ text: "begin isolation level repeatable read read only", values: [] }];
+    const end = { text: this.#hold ? `close ${cursor}` : "commit", values: [] };
+
+    let lease: Lease | undefined = await this.#source.acquire(NEVER);
+    try {
+      await runBatch(lease.client, [...begin, preamble, { text: declare, values: statement.values }]);
+      for (;;) {
+        lease ??= await this.#source.acquire(NEVER);
+        const [rows] = await runBatch(lease.client, [fetch]);
+        if (rows === undefined || rows.length === 0) return;
+        if (this.#hold) {
+          lease.release();
+          lease = undefined;
+        }
+        yield rows.map(statement.decode);
+      }
+    } finally {
+      lease ??= await this.#source.acquire(NEVER);
+      const { release, abandon } = lease;
+      await runBatch(lease.client, [end]).then(release, () => abandon());
+    }
+  }
+}
+
+/** The operator on Postgres, as `database.operator`. For commands and maintenance; a server holds none. */
+export function openPostgresOperator(url: string, config: Config, observe: Observe): OperatorDatabase {
+  const limits = { ...poolLimitsOf(config), size: 2 };
+  const pool = new RolePool("operator", connectionOf(url, config.database.operator), limits, observe);
+  return new LeasedOperatorDatabase(pool, { hold: false, close: () => pool.close() });
+}
+
+/** The login of `pgrcp migrate` on Postgres: one connection, so that a lock taken on it stays. */
+export function openPostgresAdmin(url: string, config: Config, observe: Observe): AdminConnection {
+  const limits = { ...poolLimitsOf(config), size: 1 };
+  const pool = new RolePool(
+    "migrate",
+    { connectionString: url, fallback_application_name: "pgrcp migrate" },
+    limits,
+    observe,
+  );
+  return new LeasedAdminConnection(pool, () => pool.close());
+}

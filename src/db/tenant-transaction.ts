@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TenantId } from "../catalog/corpus.ts";
+import { timeout } from "../protocol/errors.ts";
+import type { Statement } from "../sql/sql.ts";
+import { type BatchStatement, runBatch } from "./batch.ts";
+import type { RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
+import type { Lease, LeaseSource } from "./lease.ts";
+import { isConnectionLost, isQueryCancelled, isSerializationFailure, toRpcError } from "./pg-errors.ts";
+
+/** How often a write that met another one is run in all. */
+const WRITE_ATTEMPTS = 4;
+
+const BEGIN: BatchStatement = { text: "begin isolation level read committed read write", values: [] };
+const COMMIT: BatchStatement = { text: "commit", values: [] };
+const ROLLBACK: BatchStatement = { text: "rollback", values: [] };
+
+/** Limits as one signal: the caller's own, or -32014 when the time is up. */
+function withDeadline(limits: StatementLimits | undefined): { signal: AbortSignal; timeoutMs?: number; done(): void } {
+  if (limits === undefined) return { signal: new AbortController().signal, done() {} };
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(timeout()), Math.max(0, limits.timeoutMs));
+  const abort = () => controller.abort(limits.signal.reason);
+  if (limits.signal.aborted) abort();
+  else limits.signal.addEventListener("abort", abort, { once: true });
+  return {
+    signal: controller.signal,
+    timeoutMs: Math.max(1, Math.ceil(limits.timeoutMs)),
+    done() {
+      clearTimeout(timer);
+      limits.signal.removeEventListener("abort", abort);
+    },
+  };
+}
+
+/** Rejects at once when the signal aborts; the promise itself goes on, and its outcome is not missed. */
+function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  promise.catch(() => {});
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    const off = () => signal.removeEventListener("abort", abort);
+    promise.then(
+      (value) => {
+        off();
+        resolve(value);
+      },
+      (error: unknown) => {
+        off();
+        reject(error);
+      },
+    );
+  });
+}
+
+const named = (source: LeaseSource, { text, values }: Statement<unknown>): BatchStatement => ({
+  text,
+  values,
+  name: source.nameOf(text),
+});
+
+/** What to do with a connection on which a batch has failed and settled. */
+function putBack(lease: Lease, error: unknown): void {
+  const unclear = isQueryCancelled(error) || isConnectionLost(error) || lease.client.getTransactionStatus() !== "I";
+  if (unclear) lease.abandon();
+  else lease.release();
+}
+
+/**
+ * Runs statements in one batch: one implicit transaction that sets its tenant itself.
+ *
+ * @param tenantId undefined for the operator, who works across tenants
+ */
+export async function readInBatch<const Statements extends readonly Statement<unknown>[]>(
+  source: LeaseSource,
+  tenantId: TenantId | undefined,
+  statements: Statements,
+  limits?: StatementLimits,
+): Promise<RowsOf<Statements>> {
+  const { signal, timeoutMs, done } = withDeadline(limits);
+  try {
+    const lease = await source.acquire(signal);
+    const running = runBatch(lease.client, [
+      source.preamble(tenantId, timeoutMs),
+      ...statements.map((statement) => named(source, statement)),
+    ]);
+    let rows: Awaited<typeof running>;
+    try {
+      rows = await orAborted(running, signal);
+    } catch (error) {
+      if (signal.aborted) lease.abandon(running);
+      else putBack(lease, error);
+      throw error;
+    }
+    lease.release();
+    return statements.map((statement, index) => (rows[index + 1] ?? []).map(statement.decode)) as RowsOf<Statements>;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toRpcError(error);
+  } finally {
+    done();
+  }
+}
+
+/**
+ * Runs `work` between BEGIN and COMMIT. A write that met another one (deadlock, serialization failure) is run again: nothing of
+ * it has left the transaction.
+ *
+ * @param tenantId undefined for the operator
+ */
+export async function writeInTransaction<Result>(
+  source: LeaseSource,
+  tenantId: TenantId | undefined,
+  work: (transaction: TenantTransaction) => Promise<Result>,
+  limits?: StatementLimits,
+): Promise<Result> {
+  const { signal, timeoutMs, done } = withDeadline(limits);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await writeOnce(source, source.preamble(tenantId, timeoutMs), work, signal);
+      } catch (error) {
+        if (signal.aborted || attempt === WRITE_ATTEMPTS || !isSerializationFailure(error)) throw error;
+        await orAborted(sleep(Math.random() * 20 * 2 ** attempt), signal);
+      }
+    }
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toRpcError(error);
+  } finally {
+    done();
+  }
+}
+
+async function writeOnce<Result>(
+  source: LeaseSource,
+  preamble: BatchStatement,
+  work: (transaction: TenantTransaction) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const lease = await source.acquire(signal);
+  let inFlight: Promise<unknown> = Promise.resolve();
+  let failed: unknown;
+  let open = true;
+  const run = (statements: readonly BatchStatement[]) => {
+    const running = runBatch(lease.client, statements);
+    inFlight = running;
+    return orAborted(running, signal);
+  };
+  const transaction: TenantTransaction = {
+    async query(statement) {
+      if (!open) throw new Error("the transaction has ended");
+      try {
+        const [rows] = await run([named(source, statement)]);
+        return (rows ?? []).map(statement.decode);
+      } catch (error) {
+        failed ??= error;
+        throw error;
+      }
+    },
+  };
+  try {
+    await run([BEGIN, preamble]);
+    const result = await orAborted(work(transaction), signal);
+    open = false;
+    // `work` must not turn a failed statement into a commit that quietly rolls back.
+    if (failed !== undefined) throw failed;
+    await run([COMMIT]);
+    lease.release();
+    return result;
+  } catch (error) {
+    open = false;
+    await giveBack(lease, inFlight, signal);
+    throw error;
+  }
+}
+
+/** Rolls back what is open. A connection whose rollback does not succeed at once is given up. */
+async function giveBack(lease: Lease, inFlight: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) {
+    lease.abandon(inFlight);
+    return;
+  }
+  try {
+    if (lease.client.getTransactionStatus() !== "I") await orAborted(runBatch(lease.client, [ROLLBACK]), signal);
+    lease.release();
+  } catch {
+    lease.abandon();
+  }
+}
