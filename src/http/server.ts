@@ -13,6 +13,7 @@ import { answerClientError, createNodeServer, rememberResponse } from "./node-se
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
 import { readTarget, type Target } from "./target.ts";
+import { TransportRefusal } from "./transport-refusal.ts";
 
 export interface HttpServerOptions {
   readonly config: Config;
@@ -49,6 +50,8 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
 
   await server.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
+    // Only for this host: what stands beside it in the domain is not this server's to decide.
+    strictTransportSecurity: isBehindTls(config.server) && { maxAge: HSTS_SECONDS, includeSubDomains: false },
   });
   await server.register(rateLimit, { global: false });
   const limits = rateLimits(server, config.rateLimit, observe);
@@ -63,6 +66,13 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   });
   return server;
 }
+
+const HSTS_SECONDS = 31_536_000;
+
+const isBehindTls = ({ tls, behindTls }: Config["server"]): boolean => tls !== undefined || behindTls;
+
+/** Far above what any client sends; Node would drop the ones past its own number without a word. */
+const MAX_HEADERS = 1_000;
 
 const ALLOW: Partial<Record<Target["kind"], string>> = {
   rcp: "POST, OPTIONS",
@@ -83,10 +93,11 @@ function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyRe
 }
 
 function addCommonHeaders(server: FastifyInstance): void {
-  server.addHook("onRequest", async (_request, reply) => {
+  server.addHook("onRequest", async ({ raw }, reply) => {
     rememberResponse(reply.raw);
     // A tenant's rows must not be kept by a proxy.
     reply.header("cache-control", "no-store");
+    if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
   });
 }
 
