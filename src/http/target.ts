@@ -1,12 +1,10 @@
-import { type CorpusName, DEFAULT_CORPUS } from "../catalog/corpus.ts";
-import type { RequestPath } from "../rpc/envelope.ts";
+import { parseRequestPath, type RequestPath } from "../rpc/request-path.ts";
 
 /** What a request target leads to. */
 export type Target =
   | { readonly kind: "rcp"; readonly path: RequestPath }
   | { readonly kind: "healthz" | "readyz" | "malformed" | "unknown" };
 
-const RCP = /^(?:\/corpora\/([a-z0-9][a-z0-9_-]{0,62}))?\/rcp(?:\/(.*))?$/s;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /**
@@ -20,11 +18,8 @@ export function readTarget(target: string): Target {
   if (!isDecodable(path)) return { kind: "malformed" };
   if (path === "/healthz") return { kind: "healthz" };
   if (path === "/readyz") return { kind: "readyz" };
-  const match = RCP.exec(path);
-  if (match === null) return { kind: "unknown" };
-  const [, name, method] = match;
-  const corpus = name === undefined ? DEFAULT_CORPUS : (name as CorpusName);
-  return { kind: "rcp", path: { corpus, method: method ?? "", isBase: method === undefined } };
+  const requestPath = parseRequestPath(path);
+  return requestPath === undefined ? { kind: "unknown" } : { kind: "rcp", path: requestPath };
 }
 
 function isDecodable(path: string): boolean {

@@ -1,5 +1,4 @@
-import { type DestinationStream, pino } from "pino";
-import type { Config } from "../config/config.ts";
+import { type DestinationStream, type LevelWithSilent, pino } from "pino";
 import type { Observation, Observe } from "./observation.ts";
 
 type Level = "error" | "warn" | "info" | "debug";
@@ -17,7 +16,7 @@ const LEVELS = {
 } as const satisfies Record<Observation["kind"], Level>;
 
 /** An observer that writes one JSON line per observation. @param destination standard output when absent */
-export function createLogger({ level }: Config["log"], destination?: DestinationStream): Observe {
+export function createLogger({ level }: { readonly level: LevelWithSilent }, destination?: DestinationStream): Observe {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "event" };
   const logger = destination === undefined ? pino(options) : pino(options, destination);
   return (observation) => {

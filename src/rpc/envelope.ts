@@ -1,16 +1,7 @@
-import type { CorpusName } from "../catalog/corpus.ts";
 import { invalidRequest, parseError, payloadTooLarge, type RpcError } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
 import type { JsonRpcId } from "../protocol/wire.ts";
-
-/** What the request's path says (RCP §5.2). */
-export interface RequestPath {
-  readonly corpus: CorpusName;
-  /** What stands after the base, undecoded; empty at the base itself. */
-  readonly method: string;
-  /** True at the base path, where batches go. */
-  readonly isBase: boolean;
-}
+import type { RequestPath } from "./request-path.ts";
 
 export interface CallMessage {
   readonly kind: "call";

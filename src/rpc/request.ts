@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import type { RequestPath } from "./envelope.ts";
+import type { RequestPath } from "./request-path.ts";
 
 /** A request body with what its transport knows about it. */
 export interface RpcRequest {

@@ -31,16 +31,11 @@ export async function testIssuer(issuer = "https://issuer.test"): Promise<TestIs
   return {
     issuer,
     jwks: { keys: [jwk] },
-    mint({
-      credentials = ["read"],
-      scope,
-      tenant = "acme",
-      subject = "alice",
-      client = "agent",
-      expiresIn = 300,
-    } = {}) {
+    mint(claims: TokenClaims = {}) {
+      const { tenant = "acme", subject = "alice", client = "agent", expiresIn = 300 } = claims;
+      const credentials = claims.credentials ?? (["read"] as const);
       const now = Math.floor(Date.now() / 1000);
-      const scopes = scope ?? credentials.map((credential) => SCOPE[credential]).join(" ");
+      const scopes = claims.scope ?? credentials.map((credential) => SCOPE[credential]).join(" ");
       return new SignJWT({ scope: scopes, tenant, client_id: client })
         .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt" })
         .setIssuer(issuer)
