@@ -23,8 +23,9 @@ export function tokenize(text: string, language: string): string[] {
 /**
  * The terms that a query asks for and how often it says each, in order of first mention.
  *
- * Stop words are left out while another word is left: on the SciFact and XQuAD queries that costs no quality and leaves a fourth
- * to a twelfth of the postings to read. A query of nothing else, such as a band's name, keeps them, since the index has them.
+ * Stop words are left out while another word is left: on the queries of SciFact and XQuAD (English, Chinese) nDCG@10 rises by
+ * .001 to .003 and a tenth to a third of the postings are read. A query of nothing else, such as a band's name, keeps them,
+ * since the index has them.
  *
  * @param language one of catalog/languages.ts
  */
