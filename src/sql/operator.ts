@@ -1,0 +1,213 @@
+import type { CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import { compile, identifier, joinSql, type Sql, type Statement, sql } from "./sql.ts";
+
+/** The statements of the command line, which works across tenants as the operator. Each names its tenant itself. */
+
+const count = (value: unknown): number => value as number;
+
+/** One row when the tenant is new, none when it was there. */
+export function insertTenant(tenantId: TenantId): Statement<TenantId> {
+  return compile(
+    sql`insert into pgrcp.tenants (tenant_id) values (${tenantId}) on conflict do nothing returning tenant_id`,
+    (row) => row.tenant_id as TenantId,
+  );
+}
+
+/** One row when there is such a tenant. */
+export function selectTenant(tenantId: string): Statement<TenantId> {
+  return compile(
+    sql`select tenant_id from pgrcp.tenants where tenant_id = ${tenantId}`,
+    (row) => row.tenant_id as TenantId,
+  );
+}
+
+export interface TenantRow {
+  readonly tenant: string;
+  readonly createdAt: string;
+  readonly corpora: number;
+  readonly documents: number;
+  readonly chunks: number;
+}
+
+export function selectTenants(): Statement<TenantRow> {
+  return compile(
+    sql`select t.tenant_id, t.created_at, count(c.corpus) as corpora, coalesce(sum(c.live_documents), 0)::bigint as documents, coalesce(sum(c.live_chunks), 0)::bigint as chunks
+from pgrcp.tenants t left join pgrcp.corpora c on c.tenant_id = t.tenant_id
+group by t.tenant_id, t.created_at order by t.tenant_id`,
+    (row) => ({
+      tenant: row.tenant_id as string,
+      createdAt: (row.created_at as Date).toISOString(),
+      corpora: count(row.corpora),
+      documents: count(row.documents),
+      chunks: count(row.chunks),
+    }),
+  );
+}
+
+export interface NewCorpus {
+  readonly tenantId: TenantId;
+  readonly corpus: CorpusName;
+  readonly language: string;
+  readonly modelIdentity: string;
+  readonly dimension: number;
+  readonly screening: ScreeningPolicy;
+}
+
+/** One row when the corpus is new, none when it was there. */
+export function insertCorpus(corpus: NewCorpus): Statement<CorpusName> {
+  return compile(
+    sql`insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening) values (${corpus.tenantId}, ${corpus.corpus}, ${corpus.language}, ${corpus.modelIdentity}, ${corpus.dimension}, ${corpus.screening}) on conflict do nothing returning corpus`,
+    (row) => row.corpus as CorpusName,
+  );
+}
+
+export interface CorpusRow {
+  readonly tenant: string;
+  readonly corpus: string;
+  readonly language: string;
+  readonly model: string;
+  readonly dimension: number;
+  readonly screening: ScreeningPolicy;
+  readonly placement: string;
+  readonly version: number;
+  readonly documents: number;
+  readonly chunks: number;
+  readonly createdAt: string;
+}
+
+/** @param tenantId undefined for all tenants */
+export function selectCorpora(tenantId: string | undefined, corpus?: string): Statement<CorpusRow> {
+  const wanted: Sql[] = [sql`true`];
+  if (tenantId !== undefined) wanted.push(sql`tenant_id = ${tenantId}`);
+  if (corpus !== undefined) wanted.push(sql`corpus = ${corpus}`);
+  return compile(
+    sql`select tenant_id, corpus, language, model_identity, dimension, screening, placement, version, live_documents, live_chunks, created_at
+from pgrcp.corpora where ${joinSql(wanted, sql` and `)} order by tenant_id, corpus`,
+    (row) => ({
+      tenant: row.tenant_id as string,
+      corpus: row.corpus as string,
+      language: row.language as string,
+      model: row.model_identity as string,
+      dimension: count(row.dimension),
+      screening: row.screening as ScreeningPolicy,
+      placement: row.placement as string,
+      version: count(row.version),
+      documents: count(row.live_documents),
+      chunks: count(row.live_chunks),
+      createdAt: (row.created_at as Date).toISOString(),
+    }),
+  );
+}
+
+/** The typed column of a filter field; none when the database has no such field. */
+export function selectFilterColumn(field: string): Statement<{ readonly column: string; readonly ready: boolean }> {
+  return compile(sql`select "column", ready from pgrcp_admin.filter_fields where name = ${field}`, (row) => ({
+    column: row.column as string,
+    ready: row.ready as boolean,
+  }));
+}
+
+export interface DocumentFilter {
+  readonly source?: string | undefined;
+  readonly quarantined?: boolean | undefined;
+  readonly suspected?: boolean | undefined;
+  /** Documents whose meta has a value that the field's column could not take. */
+  readonly unfit?: { readonly field: string; readonly column: string } | undefined;
+}
+
+export interface DocumentRow {
+  readonly id: string;
+  readonly title: string | null;
+  readonly source: string;
+  readonly trust: string;
+  readonly injectionSuspected: boolean;
+  readonly quarantined: boolean;
+  readonly chunks: number;
+  readonly writtenAt: string;
+}
+
+const documentRow = (row: Readonly<Record<string, unknown>>): DocumentRow => ({
+  id: row.doc_id as string,
+  title: row.title as string | null,
+  source: row.source as string,
+  trust: row.trust as string,
+  injectionSuspected: row.injection_suspected as boolean,
+  quarantined: row.quarantined as boolean,
+  chunks: count(row.chunk_count),
+  writtenAt: (row.written_at as Date).toISOString(),
+});
+
+const liveIn = (tenantId: string, corpus: string): Sql =>
+  sql`d.tenant_id = ${tenantId} and d.corpus = ${corpus} and d.removed_version is null`;
+
+/** Live documents in the order of their ids. */
+export function selectDocuments(tenantId: string, corpus: string, filter: DocumentFilter): Statement<DocumentRow> {
+  const wanted: Sql[] = [liveIn(tenantId, corpus)];
+  if (filter.source !== undefined) wanted.push(sql`d.source = ${filter.source}`);
+  if (filter.quarantined === true) wanted.push(sql`d.quarantined`);
+  if (filter.suspected === true) wanted.push(sql`d.injection_suspected`);
+  if (filter.unfit !== undefined) wanted.push(isUnfit(filter.unfit));
+  return compile(
+    sql`select d.doc_id, d.title, d.source, d.trust, d.injection_suspected, d.quarantined, d.chunk_count, d.written_at
+from pgrcp.documents d where ${joinSql(wanted, sql` and `)} order by d.doc_id`,
+    documentRow,
+  );
+}
+
+/** The value is there and the column is null. A quarantined document has no chunk and so no column to look at. */
+function isUnfit({ field, column }: { readonly field: string; readonly column: string }): Sql {
+  return sql`json_typeof(d.meta -> ${field}::text) <> 'null' and exists (select from pgrcp.chunks c where c.tenant_id = d.tenant_id and c.corpus = d.corpus and c.doc_id = d.doc_id and c.added_version = d.added_version and c.removed_version is null and c.${identifier(column)} is null)`;
+}
+
+export interface DocumentDetail extends DocumentRow {
+  readonly uri: string | null;
+  readonly language: string | null;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly tokenId: string | null;
+  readonly version: number;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+const textOf = sql`join pgrcp.document_texts t on t.tenant_id = d.tenant_id and t.corpus = d.corpus and t.doc_id = d.doc_id and t.added_version = d.added_version`;
+
+/** One live document, whole. */
+export function selectDocument(tenantId: string, corpus: string, docId: string): Statement<DocumentDetail> {
+  return compile(
+    sql`select d.doc_id, d.title, d.source, d.trust, d.injection_suspected, d.quarantined, d.chunk_count, d.written_at, d.uri, d.language, d.issuer, d.subject, d.token_id, d.added_version, d.meta, t.body
+from pgrcp.documents d ${textOf} where ${liveIn(tenantId, corpus)} and d.doc_id = ${docId}`,
+    (row) => ({
+      ...documentRow(row),
+      uri: row.uri as string | null,
+      language: row.language as string | null,
+      issuer: row.issuer as string,
+      subject: row.subject as string,
+      tokenId: row.token_id as string | null,
+      version: count(row.added_version),
+      meta: row.meta as DocumentDetail["meta"],
+      text: row.body as string,
+    }),
+  );
+}
+
+/** The shape that `import` reads. */
+export interface ExportedDocument {
+  readonly id: string;
+  readonly title?: string;
+  readonly text: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** Every live document with its text, in the order of their ids. */
+export function exportDocuments(tenantId: string, corpus: string): Statement<ExportedDocument> {
+  return compile(
+    sql`select d.doc_id, d.title, d.meta, t.body from pgrcp.documents d ${textOf} where ${liveIn(tenantId, corpus)} order by d.doc_id`,
+    (row) => ({
+      id: row.doc_id as string,
+      ...(row.title !== null && { title: row.title as string }),
+      text: row.body as string,
+      meta: row.meta as ExportedDocument["meta"],
+    }),
+  );
+}

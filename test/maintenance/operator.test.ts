@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FilterFields } from "../../src/catalog/corpus.ts";
+import { createCorpus, listCorpora } from "../../src/maintenance/corpora.ts";
+import { exportDocuments, listDocuments, showDocument } from "../../src/maintenance/documents.ts";
+import { createTenant, listTenants } from "../../src/maintenance/tenants.ts";
+import { compile, noRows, sql } from "../../src/sql/sql.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+
+const space = { identity: "test@4", dimension: 4 };
+const loadSpace = async () => space;
+const fields: FilterFields = new Map([
+  ["year", { name: "year", type: "int", array: false, column: "f_year" }],
+  ["tags", { name: "tags", type: "keyword", array: true, column: "f_tags" }],
+]);
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await openTestDatabase({ fields });
+});
+afterAll(() => db.close());
+
+interface Stored {
+  readonly id: string;
+  readonly text: string;
+  readonly meta?: object;
+  readonly title?: string;
+  readonly year?: number;
+  readonly removed?: boolean;
+  readonly quarantined?: boolean;
+  readonly source?: string;
+}
+
+/** Writes rows as a server does, one chunk each; a quarantined document has none. */
+async function store(tenant: string, corpus: string, documents: readonly Stored[]): Promise<void> {
+  await db.operator.write(async (transaction) => {
+    for (const [index, document] of documents.entries()) {
+      const { id, text, meta = {}, title = null, year = null, removed, quarantined = false, source = "api" } = document;
+      const closed = removed === true ? 2 : null;
+      await transaction.query(
+        compile(
+          sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, removed_version, title, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
+values (${tenant}, ${corpus}, ${id}, 1, ${closed}, ${title}, ${source}, 'i', 's', 'untrusted', ${quarantined}, ${quarantined}, 0, ${JSON.stringify(meta)}::json, 1)`,
+          noRows,
+        ),
+      );
+      await transaction.query(
+        compile(
+          sql`insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body) values (${tenant}, ${corpus}, ${id}, 1, ${text})`,
+          noRows,
+        ),
+      );
+      if (quarantined) continue;
+      await transaction.query(
+        compile(
+          sql`insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, removed_version, terms, start_offset, end_offset, embedding, f_year)
+values (${tenant}, ${corpus}, 'shared', ${index}, ${id}, 0, 1, ${closed}, 1, 0, 1, '[1,0,0,0]', ${year})`,
+          noRows,
+        ),
+      );
+    }
+  });
+}
+
+async function newCorpus(tenant: string, corpus = "default"): Promise<void> {
+  await createTenant(db.operator, db.config, tenant);
+  await createCorpus(db.operator, db.config, { tenant, corpus }, loadSpace);
+}
+
+describe("tenants", () => {
+  test("a tenant is made once, and making it again is no error", async () => {
+    expect(await createTenant(db.operator, db.config, "acme")).toBe(true);
+    expect(await createTenant(db.operator, db.config, "acme")).toBe(false);
+
+    const [acme] = (await listTenants(db.operator)).filter((row) => row.tenant === "acme");
+    expect(acme).toMatchObject({ corpora: 0, documents: 0, chunks: 0 });
+    expect(acme?.createdAt).toMatch(/^\d{4}-\d\d-\d\dT/);
+  });
+
+  test.each(["", "Acme", "a b", "-a", "a\n", "a".repeat(64)])(
+    "%j is refused, because no token could carry it",
+    async (id) => {
+      await expect(createTenant(db.operator, db.config, id)).rejects.toMatchObject({ name: "Refusal", exitCode: 2 });
+    },
+  );
+});
+
+describe("corpora", () => {
+  test("a corpus takes the configured defaults and the model's space", async () => {
+    await createTenant(db.operator, db.config, "defaults");
+
+    const row = await createCorpus(db.operator, db.config, { tenant: "defaults", corpus: "default" }, loadSpace);
+
+    expect(row).toMatchObject({
+      tenant: "defaults",
+      corpus: "default",
+      language: "english",
+      screening: "flag",
+      model: "test@4",
+      dimension: 4,
+      placement: "shared",
+      version: 0,
+      documents: 0,
+      chunks: 0,
+    });
+  });
+
+  test("language and screening are kept, and a list names one tenant's corpora or all", async () => {
+    await createTenant(db.operator, db.config, "many");
+    const make = (corpus: string) =>
+      createCorpus(
+        db.operator,
+        db.config,
+        { tenant: "many", corpus, language: "german", screening: "refuse" },
+        loadSpace,
+      );
+    await make("b");
+    await make("a");
+
+    const mine = await listCorpora(db.operator, "many");
+    expect(mine.map((row) => [row.corpus, row.language, row.screening])).toEqual([
+      ["a", "german", "refuse"],
+      ["b", "german", "refuse"],
+    ]);
+    expect((await listCorpora(db.operator, undefined)).length).toBeGreaterThan(2);
+  });
+
+  test("a corpus that is there, a bad name, an unknown tenant and an unknown language are refused", async () => {
+    await newCorpus("strict");
+    const make = (settings: object) =>
+      createCorpus(db.operator, db.config, { tenant: "strict", corpus: "x", ...settings }, loadSpace);
+
+    await expect(make({ corpus: "default" })).rejects.toThrow(/there already, with language english/);
+    await expect(make({ corpus: "A/b" })).rejects.toThrow(/name/);
+    await expect(make({ tenant: "nobody" })).rejects.toThrow(/no such tenant/);
+    await expect(make({ language: "klingon" })).rejects.toMatchObject({ remedy: /english, esperanto/ });
+    await expect(listCorpora(db.operator, "nobody")).rejects.toThrow(/no such tenant/);
+  });
+});
+
+describe("documents", () => {
+  test("a list has the live documents of this corpus alone, in byte order, and can be narrowed", async () => {
+    await newCorpus("lister");
+    await newCorpus("lister", "other");
+    await newCorpus("stranger");
+    await store("lister", "default", [
+      { id: "b", text: "t", title: "B", source: "crawler" },
+      { id: "\u{10000}", text: "t" },
+      { id: "\uffff", text: "t" },
+      { id: "a", text: "t", quarantined: true },
+      { id: "gone", text: "t", removed: true },
+    ]);
+    await store("lister", "other", [{ id: "o", text: "t" }]);
+    await store("stranger", "default", [{ id: "s", text: "t" }]);
+    const ids = async (more: object = {}) =>
+      (await Array.fromAsync(listDocuments(db.operator, { tenant: "lister", corpus: "default", ...more }))).map(
+        (row) => row.id,
+      );
+
+    expect(await ids()).toEqual(["a", "b", "\uffff", "\u{10000}"]);
+    expect(await ids({ limit: 2 })).toEqual(["a", "b"]);
+    expect(await ids({ source: "crawler" })).toEqual(["b"]);
+    expect(await ids({ quarantined: true })).toEqual(["a"]);
+    expect(await ids({ suspected: true })).toEqual(["a"]);
+  });
+
+  test("what does not fit a field's type is listed by that field, and a missing or null value fits", async () => {
+    await newCorpus("misfits");
+    await store("misfits", "default", [
+      { id: "fits", text: "t", meta: { year: 2024 }, year: 2024 },
+      { id: "text", text: "t", meta: { year: "2024" } },
+      { id: "null", text: "t", meta: { year: null } },
+      { id: "none", text: "t", meta: { other: 1 } },
+      { id: "list", text: "t", meta: { year: [1] } },
+    ]);
+    const listing = { tenant: "misfits", corpus: "default" };
+
+    const unfit = await Array.fromAsync(listDocuments(db.operator, { ...listing, unfit: "year" }));
+
+    expect(unfit.map((row) => row.id)).toEqual(["list", "text"]);
+    await expect(Array.fromAsync(listDocuments(db.operator, { ...listing, unfit: "nope" }))).rejects.toThrow(
+      /filter field/,
+    );
+  });
+
+  test("one document is shown whole", async () => {
+    await newCorpus("shower");
+    await store("shower", "default", [{ id: "a", text: "the text", title: "T", meta: { title: "T", x: [1] } }]);
+    const address = { tenant: "shower", corpus: "default" };
+
+    expect(await showDocument(db.operator, address, "a")).toMatchObject({
+      id: "a",
+      title: "T",
+      text: "the text",
+      meta: { title: "T", x: [1] },
+      source: "api",
+      issuer: "i",
+      subject: "s",
+      tokenId: null,
+      trust: "untrusted",
+      version: 1,
+      chunks: 1,
+    });
+    await expect(showDocument(db.operator, address, "b")).rejects.toThrow(/no such document/);
+    await expect(showDocument(db.operator, { ...address, corpus: "c" }, "a")).rejects.toThrow(/no such corpus/);
+  });
+
+  test("an export has every live document in import's shape, over more than one piece", async () => {
+    await newCorpus("exporter");
+    const texts = Array.from({ length: 120 }, (_, i) => `text ${i} \u0000é\u2028\n`.replace("\u0000", "\ufffd"));
+    await store("exporter", "default", [
+      ...texts.map((text, i) => ({ id: `d${String(i).padStart(3, "0")}`, text, meta: { z: i, a: { n: null } } })),
+      { id: "gone", text: "t", removed: true },
+      { id: "quarantined", text: "q", quarantined: true, title: "Q", meta: { title: "Q" } },
+    ]);
+
+    const exported = await Array.fromAsync(exportDocuments(db.operator, { tenant: "exporter", corpus: "default" }));
+
+    expect(exported).toHaveLength(121);
+    expect(JSON.stringify(exported[7])).toBe(
+      JSON.stringify({ id: "d007", text: "text 7 \ufffdé\u2028\n", meta: { z: 7, a: { n: null } } }),
+    );
+    expect(exported.at(-1)).toEqual({ id: "quarantined", title: "Q", text: "q", meta: { title: "Q" } });
+  });
+});
