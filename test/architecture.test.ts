@@ -33,8 +33,8 @@ const TABLE = {
 
 /** What the table does not say and the code needs. */
 const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
-  // Sessions: the statements, the database that runs them, and the capabilities that are stored.
-  rpc: ["db", "sql", "catalog"],
+  // The capabilities that a session stores, and the corpus that a path names.
+  rpc: ["catalog"],
   // `token mint` signs what auth verifies, and `token inspect` tells which check fails.
   cli: ["auth"],
 };

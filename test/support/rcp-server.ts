@@ -1,8 +1,10 @@
 import type { AddressInfo } from "node:net";
+import { createTokenVerifier } from "../../src/auth/jwt-verifier.ts";
 import type { TokenVerifier } from "../../src/auth/verify-token.ts";
 import { type Config, configSchema } from "../../src/config/config.ts";
 import type { CorpusStore } from "../../src/db/corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
+import { DatabaseSessionStore } from "../../src/db/session-store.ts";
 import { buildHttpServer } from "../../src/http/server.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Handler, Services } from "../../src/methods/handler.ts";
@@ -12,26 +14,24 @@ import type { Observation } from "../../src/observability/observation.ts";
 import { METHOD_NAMES, type MethodName } from "../../src/protocol/methods.ts";
 import type { JsonRpcId } from "../../src/protocol/wire.ts";
 import { createDispatcher } from "../../src/rpc/dispatch.ts";
-import { createSessions, type SessionStore } from "../../src/rpc/session.ts";
-import { memorySessions } from "./memory-sessions.ts";
+import { createSessions } from "../../src/rpc/session.ts";
 import { NO_CORPORA, NO_DATABASE } from "./no-database.ts";
 import { PLAN_ONLY_HANDLERS } from "./plan-only-handlers.ts";
 import { type RawAnswer, type RawRequest, sendRequest } from "./raw-http.ts";
 import { testEmbeddingModel } from "./test-embedding.ts";
 import { type TestIssuer, type TokenClaims, testIssuer } from "./test-issuer.ts";
-import { testVerifier } from "./test-verifier.ts";
 
 export interface RcpServerParts {
-  /** What `configSchema` reads; the port is always a free one. */
-  readonly config?: Readonly<Record<string, unknown>>;
+  /** What `configSchema` reads; the issuer of tokens and the port are the server's own. */
+  readonly config?: Readonly<Record<string, unknown>> & { readonly auth?: Readonly<Record<string, unknown>> };
   /** `PLAN_ONLY_HANDLERS` when absent. */
   readonly handlers?: Partial<Record<MethodName, Handler>>;
-  /** Sessions in memory when absent. */
-  readonly sessions?: SessionStore;
-  /** For tests whose handlers reach one; `NO_DATABASE` when absent. */
+  /** For tests whose handlers or sessions reach one; `NO_DATABASE` when absent. */
   readonly database?: Database;
   readonly corpora?: CorpusStore;
   readonly embedding?: EmbeddingModel;
+  /** To share one between servers; a new one when absent. */
+  readonly issuer?: TestIssuer;
   /** The verifier of tokens that `issuer` mints, when absent. */
   readonly verifier?: TokenVerifier;
   readonly isReady?: () => Promise<boolean>;
@@ -78,17 +78,19 @@ const NO_HANDLERS = Object.fromEntries(METHOD_NAMES.map((name) => [name, undefin
 
 /** A real server on a free loopback port, with real tokens; database and model are the test's. */
 export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpServer> {
-  const config = configSchema.parse(parts.config ?? {});
-  const issuer = await testIssuer();
+  const issuer = parts.issuer ?? (await testIssuer());
+  const { auth, ...settings } = parts.config ?? {};
+  const issuers = [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }];
+  const config = configSchema.parse({ ...settings, auth: { ...auth, issuers } });
   const observations: Observation[] = [];
   const observe = (observation: Observation) => void observations.push(observation);
   const { database = NO_DATABASE, corpora = NO_CORPORA, embedding = testEmbeddingModel() } = parts;
   const services: Services = { config, offer: offerOf(config), database, corpora, embedding, observe };
-  const store = parts.sessions ?? memorySessions({ max: 1_000, idleMs: 60_000, now: 0 }).store;
+  const store = new DatabaseSessionStore(database, config.sessions);
   const sessions = createSessions(store, advertisedBy(services));
   const handlers = { ...NO_HANDLERS, ...(parts.handlers ?? PLAN_ONLY_HANDLERS) };
   const dispatcher = createDispatcher({ services, handlers, sessions });
-  const verifier = parts.verifier ?? testVerifier(issuer);
+  const verifier = parts.verifier ?? createTokenVerifier(config.auth);
   const isReady = parts.isReady ?? (async () => true);
   const server = await buildHttpServer({ config, verifier, dispatcher, observe, isReady });
   await server.listen({ host: "127.0.0.1", port: 0, backlog: config.server.maxConnections });

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { expandVector } from "../support/expand-vector.ts";
 import { type RcpServer, type Response, startRcpServer } from "../support/rcp-server.ts";
 import { expectValidError } from "../support/validate-response.ts";
@@ -24,20 +25,26 @@ interface Entry {
 const file = new URL("data/envelope.json", import.meta.url);
 const entries: readonly Entry[] = JSON.parse(readFileSync(file, "utf8")).entries;
 
+let database: TestDatabase;
 let server: RcpServer;
 let token: string;
 beforeAll(async () => {
+  database = await openTestDatabase();
   server = await startRcpServer({
     config: {
       auth: { combinedTokens: true },
-      sessions: { mode: "required" },
+      sessions: { mode: "required", maxPerPrincipal: 1_000 },
       limits: { maxBatch: 100, maxJsonDepth: 64 },
       server: { maxBodyBytes: 1_048_576 },
     },
+    database: database.database,
   });
   token = await server.token({ credentials: ["read", "add", "delete"] });
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
 
 describe("the shared envelope vectors over HTTP", () => {
   test("are 126, each with one of the three kinds of body", () => {
