@@ -1,0 +1,59 @@
+import type { Corpus, CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import { compile, type Sql, type Statement, sql } from "./sql.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+const CORPUS_COLUMNS = sql`tenant_id, corpus, language, model_identity, dimension, screening, placement`;
+
+const toCorpus = (row: Row): Corpus => ({
+  tenantId: row.tenant_id as TenantId,
+  name: row.corpus as CorpusName,
+  language: row.language as string,
+  space: { identity: row.model_identity as string, dimension: row.dimension as number },
+  screening: row.screening as ScreeningPolicy,
+  placement: row.placement as string,
+});
+
+/** One row, or none when the tenant has no such corpus. */
+export function findCorpus(tenantId: TenantId, name: CorpusName): Statement<Corpus> {
+  return compile(
+    sql`select ${CORPUS_COLUMNS} from pgrcp.corpora where tenant_id = ${tenantId} and corpus = ${name}`,
+    toCorpus,
+  );
+}
+
+/** A row when the corpus is new, none when the tenant has one of that name. Its tenant must be there. */
+export function createCorpus({ tenantId, name, language, space, screening, placement }: Corpus): Statement<Corpus> {
+  return compile(
+    sql`insert into pgrcp.corpora (${CORPUS_COLUMNS}) values (${tenantId}, ${name}, ${language}, ${space.identity}, ${space.dimension}, ${screening}, ${placement}) on conflict (tenant_id, corpus) do nothing returning ${CORPUS_COLUMNS}`,
+    toCorpus,
+  );
+}
+
+export interface CorpusSummary {
+  readonly corpus: Corpus;
+  readonly createdAt: Date;
+  /** Number of the last committed write; 0 before the first. */
+  readonly version: number;
+  readonly documents: number;
+  readonly chunks: number;
+}
+
+/**
+ * Corpora with what is live in them, by tenant and name.
+ *
+ * @param tenantId undefined for all tenants, which only the operator sees
+ */
+export function listCorpora(tenantId: TenantId | undefined): Statement<CorpusSummary> {
+  const whose: Sql = tenantId === undefined ? sql`` : sql` where tenant_id = ${tenantId}`;
+  return compile(
+    sql`select ${CORPUS_COLUMNS}, created_at, version, live_documents, live_chunks from pgrcp.corpora${whose} order by tenant_id, corpus`,
+    (row) => ({
+      corpus: toCorpus(row),
+      createdAt: row.created_at as Date,
+      version: row.version as number,
+      documents: row.live_documents as number,
+      chunks: row.live_chunks as number,
+    }),
+  );
+}
