@@ -71,13 +71,19 @@ export async function planFields(
   };
 }
 
-/** Adds a field's column, empty. Instant; waits for running statements no longer than the lock timeout, so readers do not queue. */
+/**
+ * Adds a field's column, empty. Instant; waits for running statements no longer than the lock timeout, so readers do not queue.
+ * The comment marks it until it is filled: the server's logins can read that, and no table of the migrator's.
+ */
 export async function addColumn(admin: AdminConnection, field: FilterField): Promise<void> {
   const column = identifier(field.column);
   await admin.transaction(async (transaction) => {
     await transaction.script("set local role pgrcp_owner; set local lock_timeout = '3s'");
     await transaction.query(
       compile(sql`alter table pgrcp.chunks add column if not exists ${column} ${columnTypeOf(field)}`, noRows),
+    );
+    await transaction.query(
+      compile(sql`comment on column pgrcp.chunks.${column} is 'being filled by pgrcp migrate'`, noRows),
     );
     await transaction.query(
       compile(
@@ -163,7 +169,13 @@ where c.relname = ${index} and c.relnamespace = 'pgrcp'::regnamespace`,
 }
 
 export async function markReady(admin: AdminConnection, field: FilterField): Promise<void> {
-  await admin.query(
-    compile(sql`update pgrcp_admin.filter_fields set ready = true, position = null where name = ${field.name}`, noRows),
-  );
+  await admin.transaction(async (transaction) => {
+    await transaction.query(
+      compile(
+        sql`update pgrcp_admin.filter_fields set ready = true, position = null where name = ${field.name}`,
+        noRows,
+      ),
+    );
+    await transaction.query(compile(sql`comment on column pgrcp.chunks.${identifier(field.column)} is null`, noRows));
+  });
 }

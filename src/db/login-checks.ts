@@ -1,0 +1,39 @@
+import type { LoginFacts } from "./catalog-facts.ts";
+import type { DatabaseRole } from "./database.ts";
+import { error, type Finding } from "./finding.ts";
+
+/** What each login must be, and must not be able to do: the database repeats what the server checks (DESIGN section 3). */
+
+const CORPUS_ROLES: ReadonlySet<DatabaseRole> = new Set(["reader", "adder", "deleter"]);
+
+/** @param role the role as which the server uses this login */
+export function checkLogin(role: DatabaseRole, facts: LoginFacts): readonly Finding[] {
+  const { user } = facts;
+  const setting = `database.${role}.user`;
+  const use = `set ${setting} to pgrcp_${role}, or to a login whose only role is pgrcp_${role}`;
+  if (facts.superuser) return [error(`${setting} is ${user}, a superuser: row level security would not hold`, use)];
+  if (facts.bypassesRls) return [error(`${setting} is ${user}, which has BYPASSRLS`, use)];
+  if (facts.owns) return [error(`${setting} is ${user}, which is the owner of pgrcp's tables or a member of it`, use)];
+  if (facts.powers.length > 0) {
+    return [error(`${setting} is ${user}, a member of ${facts.powers.join(", ")}`, use)];
+  }
+  if (!facts.hasRole) return [error(`${setting} is ${user}, which does not have the rights of pgrcp_${role}`, use)];
+  return checkSettings(role, facts);
+}
+
+function checkSettings(role: DatabaseRole, facts: LoginFacts): readonly Finding[] {
+  const wrong = (name: string, value: string) =>
+    error(
+      `${facts.user} connects without ${name} = ${value}`,
+      `run: alter role "${facts.user}" set ${name} = '${value}'`,
+    );
+  const findings: Finding[] = [];
+  if (CORPUS_ROLES.has(role) && facts.planCacheMode !== "force_custom_plan") {
+    findings.push(wrong("plan_cache_mode", "force_custom_plan"));
+  }
+  if (role === "reader") {
+    if (facts.isolation !== "repeatable read") findings.push(wrong("default_transaction_isolation", "repeatable read"));
+    if (!facts.readOnly) findings.push(wrong("default_transaction_read_only", "on"));
+  }
+  return findings;
+}

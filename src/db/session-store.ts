@@ -1,0 +1,62 @@
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  insertSession,
+  lockOwner,
+  nextExpiry,
+  type SessionOwner,
+  touchSession,
+} from "../sql/sessions.ts";
+import type { Database, StatementLimits } from "./database.ts";
+
+export interface SessionSettings {
+  readonly idleTtlSeconds: number;
+  readonly maxPerPrincipal: number;
+}
+
+export type CreatedSession = { readonly kind: "created" } | { readonly kind: "full"; readonly retryAfterMs: number };
+
+/** Sessions in `pgrcp_state`, as the role that has no right on any corpus. */
+export class DatabaseSessionStore {
+  readonly #database: Database;
+  readonly #settings: SessionSettings;
+
+  constructor(database: Database, settings: SessionSettings) {
+    this.#database = database;
+    this.#settings = settings;
+  }
+
+  /** @returns `full` with the wait until the owner's next session expires, when the owner has as many as allowed */
+  async create(
+    owner: SessionOwner,
+    hash: Uint8Array,
+    capabilities: string,
+    limits: StatementLimits,
+  ): Promise<CreatedSession> {
+    const { idleTtlSeconds, maxPerPrincipal } = this.#settings;
+    const [, , created, waits] = await this.#database.read(
+      "state",
+      owner.tenantId,
+      [
+        lockOwner(owner),
+        deleteExpiredSessions(owner.tenantId),
+        insertSession({ owner, hash, capabilities, idleTtlSeconds }, maxPerPrincipal),
+        nextExpiry(owner),
+      ],
+      limits,
+    );
+    return created.length > 0 ? { kind: "created" } : { kind: "full", retryAfterMs: waits[0] ?? 0 };
+  }
+
+  /** Starts the idle time anew. @returns the capabilities stored at `create`, or undefined when no live session is found */
+  async touch(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<string | undefined> {
+    const statement = touchSession(owner, hash, this.#settings.idleTtlSeconds);
+    const [found] = await this.#database.read("state", owner.tenantId, [statement], limits);
+    return found[0];
+  }
+
+  /** Nothing happens when no such session is found. */
+  async end(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<void> {
+    await this.#database.read("state", owner.tenantId, [deleteSession(owner, hash)], limits);
+  }
+}
