@@ -1,5 +1,3 @@
-import { StartupError } from "./startup-error.ts";
-
 /** One thing that a check found: an `error` keeps the server from starting, a `warning` does not. */
 export interface Finding {
   readonly severity: "error" | "warning";
@@ -11,9 +9,3 @@ export interface Finding {
 
 export const error = (line: string, remedy: string): Finding => ({ severity: "error", line, remedy });
 export const warning = (line: string, remedy: string): Finding => ({ severity: "warning", line, remedy });
-
-/** @throws StartupError for the first error */
-export function throwFirstError(findings: readonly Finding[]): void {
-  const first = findings.find(({ severity }) => severity === "error");
-  if (first !== undefined) throw new StartupError(first.line, first.remedy);
-}

@@ -19,9 +19,11 @@ const SOCKET_CODES: ReadonlySet<string> = new Set([
 const SOCKET_MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|timeout exceeded when trying to connect)/;
 
+/** pg's words, before anything is sent, for a password that is missing. */
+const NO_PASSWORD = /^SASL: .*password must be/;
+
 /** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention. */
 const UNAVAILABLE = /^(08|53|57P|58)/;
-const LOGIN_REFUSED = /^28/;
 const SERIALIZATION: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
 /** The five characters that Postgres sent, or the system's code of a socket that failed. */
@@ -42,6 +44,10 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && SOCKET_MESSAGES.test(error.message);
 }
 
+/** A login that does not exist, or whose password is wrong or missing. */
+const isLoginRefused = (error: unknown): boolean =>
+  codeOf(error)?.startsWith("28") === true || (error instanceof Error && NO_PASSWORD.test(error.message));
+
 /**
  * An error of the driver as the caller's: -32014 for a statement that ran out of time, -32012 for a right that the role lacks,
  * -32010 for a database that is out of reach or has no room. What is already an RpcError, and every bug, comes back as it was.
@@ -52,7 +58,7 @@ export function toRpcError(error: unknown): unknown {
   const options = { cause: error };
   if (code === "57014") return Object.assign(timeout("the database did not finish in time"), options);
   if (code === "42501") return Object.assign(unauthorized(), options);
-  if (code !== undefined && LOGIN_REFUSED.test(code)) {
+  if (isLoginRefused(error)) {
     return backendUnavailable({ retryable: false, detail: "the database refused the server's login" }, options);
   }
   if (isSerializationFailure(error)) {

@@ -94,7 +94,8 @@ export class RolePool implements LeaseSource {
       };
       const abort = () => leave(signal.reason);
       const full = () => {
-        const detail = "every database connection is in use";
+        const inUse = this.#pool.totalCount >= this.#limits.size;
+        const detail = inUse ? "every database connection is in use" : "the database does not answer";
         leave(backendUnavailable({ retryable: true, retryAfterMs: this.#limits.waitMs, detail }));
       };
       const timer = setTimeout(full, this.#limits.waitMs);

@@ -12,19 +12,18 @@ const NO_TENANT = "" as TenantId;
 /** Postgres by `pg`: one pool per login role. Nothing connects before the first statement. */
 export class PostgresDatabase implements Database {
   readonly kind = "postgres";
+  readonly url: string;
+  readonly logins: Readonly<Record<DatabaseRole, { readonly user: string }>>;
   readonly #pools: Readonly<Record<DatabaseRole, RolePool>>;
 
   /** @param url where the database is; each role has its own login there */
   constructor(url: string, config: Config, observe: Observe) {
     const { reader, adder, deleter, state } = config.database;
-    const pool = (role: DatabaseRole, login: typeof reader) =>
-      new RolePool(role, connectionOf(url, login), poolLimitsOf(config), observe);
-    this.#pools = {
-      reader: pool("reader", reader),
-      adder: pool("adder", adder),
-      deleter: pool("deleter", deleter),
-      state: pool("state", state),
-    };
+    const pool = (role: DatabaseRole) =>
+      new RolePool(role, connectionOf(url, config.database[role]), poolLimitsOf(config), observe);
+    this.url = url;
+    this.logins = { reader, adder, deleter, state };
+    this.#pools = { reader: pool("reader"), adder: pool("adder"), deleter: pool("deleter"), state: pool("state") };
   }
 
   read<const Statements extends readonly Statement<unknown>[]>(

@@ -1,91 +1,80 @@
-import pg from "pg";
-import type { FilterFields } from "../catalog/corpus.ts";
-import type { Config } from "../config/config.ts";
+import type { FilterFields, TenantId } from "../catalog/corpus.ts";
+import type { Observe } from "../observability/observation.ts";
 import type { Statement } from "../sql/sql.ts";
-import type { AdminConnection } from "./admin-connection.ts";
-import { runBatch } from "./batch.ts";
 import { filterColumnFacts, loginFacts, rightsFacts, serverFacts, tableFacts } from "./catalog-facts.ts";
 import { connectFailure } from "./connect-failure.ts";
-import type { DatabaseRole } from "./database.ts";
+import type { Database, DatabaseRole } from "./database.ts";
 import { checkFields } from "./field-checks.ts";
 import type { Finding } from "./finding.ts";
 import { checkLogin } from "./login-checks.ts";
 import { readMigrations } from "./migrations.ts";
-import { connectionOf } from "./pools.ts";
+import { PostgresDatabase } from "./postgres-database.ts";
 import { checkRights, checkTables, expectedRights } from "./rights-checks.ts";
 import { checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "./server-checks.ts";
+import { StartupError } from "./startup-error.ts";
 
 /** What must be true of the database before the server listens (DESIGN section 3). */
 
-export const SERVER_ROLES = ["reader", "adder", "deleter", "state"] as const satisfies readonly DatabaseRole[];
-
-type Ask = <Row>(statement: Statement<Row>) => Promise<readonly Row[]>;
+const SERVER_ROLES = ["reader", "adder", "deleter", "state"] as const satisfies readonly DatabaseRole[];
+const TIMEOUT_MS = 15_000;
+const NO_TENANT = "" as TenantId;
 
 /**
- * Everything that can be told from the catalog, by any login. Later checks need what earlier ones ask for, so an error ends the list.
+ * Refuses a database that would not keep tenants apart, or that this program cannot work with.
+ *
+ * @throws StartupError for the first thing that is wrong; warnings are observed
  */
-export async function testCatalog(ask: Ask, fields: FilterFields): Promise<readonly Finding[]> {
-  const [server] = await ask(serverFacts);
-  if (server === undefined) throw new Error("the database answers a query that has a row with none");
-  const findings = [
-    ...checkPostgresVersion(server),
-    ...checkVectorVersion(server),
-    ...checkSchemaVersion(server, (await readMigrations()).length),
-  ];
-  if (findings.some(({ severity }) => severity === "error")) return findings;
-  const tables = await ask(tableFacts);
-  return [
-    ...findings,
-    ...checkTables(tables),
-    ...checkRights(await expectedRights(), await ask(rightsFacts), tables),
-    ...checkFields(fields, await ask(filterColumnFacts)),
-  ];
+export async function selfTest(database: Database, fields: FilterFields, observe: Observe): Promise<void> {
+  const findings = await examine(database, fields);
+  for (const { severity, line, remedy } of findings) {
+    if (severity === "error") throw new StartupError(line, remedy);
+    observe({ kind: "warning", text: `${line}: ${remedy}` });
+  }
 }
 
-/** The embedded database has one login and no boundary between roles, so there is no login to check. */
-export const testEmbedded = (admin: AdminConnection, fields: FilterFields): Promise<readonly Finding[]> =>
-  testCatalog((statement) => admin.query(statement), fields);
-
 /**
- * Logs in as each of the server's roles and looks at what that login is, then at the catalog.
+ * Everything that is wrong, worst first. The embedded database has one login and no boundary between roles, so there no login is
+ * looked at.
  *
  * @throws StartupError when a login gets no connection
  */
-export async function testPostgres(url: string, config: Config, fields: FilterFields): Promise<readonly Finding[]> {
+export async function examine(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for (const role of SERVER_ROLES) {
-    findings.push(
-      ...(await asRole(url, config, role, async (ask) => {
-        const [facts] = await ask(loginFacts(`pgrcp_${role}`));
-        return facts === undefined ? [] : checkLogin(role, facts);
-      })),
-    );
+  for (const role of database.kind === "embedded" ? [] : SERVER_ROLES) {
+    const facts = await ask(database, role, loginFacts(`pgrcp_${role}`));
+    findings.push(...facts.flatMap((login) => checkLogin(role, login)));
   }
-  findings.push(...(await asRole(url, config, "reader", (ask) => testCatalog(ask, fields))));
-  return findings;
+  return [...findings, ...(await examineCatalog(database, fields))].sort(worstFirst);
 }
 
-async function asRole<Result>(
-  url: string,
-  { database }: Config,
-  role: DatabaseRole,
-  work: (ask: Ask) => Promise<Result>,
-): Promise<Result> {
-  const login = database[role];
-  const client = new pg.Client({ ...connectionOf(url, login), connectionTimeoutMillis: database.connectTimeoutMs });
-  client.on("error", () => {});
+const worstFirst = (a: Finding, b: Finding): number => Number(b.severity === "error") - Number(a.severity === "error");
+
+/** What any login can tell. Later checks need what the first ones ask for, so an error there ends the list. */
+async function examineCatalog(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
+  const known = (await readMigrations()).length;
+  const findings = (await ask(database, "reader", serverFacts)).flatMap((server) => [
+    ...checkPostgresVersion(server),
+    ...checkVectorVersion(server),
+    ...checkSchemaVersion(server, known),
+  ]);
+  if (findings.some(({ severity }) => severity === "error")) return findings;
+  const tables = await ask(database, "reader", tableFacts);
+  return [
+    ...findings,
+    ...checkTables(tables),
+    ...checkRights(await expectedRights(), await ask(database, "reader", rightsFacts), tables),
+    ...checkFields(fields, await ask(database, "reader", filterColumnFacts)),
+  ];
+}
+
+async function ask<Row>(database: Database, role: DatabaseRole, statement: Statement<Row>): Promise<readonly Row[]> {
+  const limits = { signal: new AbortController().signal, timeoutMs: TIMEOUT_MS };
   try {
-    await client.connect();
+    const [rows] = await database.read(role, NO_TENANT, [statement], limits);
+    return rows;
   } catch (error) {
-    await client.end().catch(() => {});
-    throw connectFailure(error, url, `database.${role}`, login.user);
-  }
-  try {
-    return await work(async (statement) => {
-      const [rows] = await runBatch(client, [statement]);
-      return (rows ?? []).map(statement.decode);
-    });
-  } finally {
-    await client.end();
+    if (!(database instanceof PostgresDatabase)) throw error;
+    const { url, logins } = database;
+    throw connectFailure(error, { url, setting: `database.${role}`, user: logins[role].user });
   }
 }
