@@ -3,12 +3,13 @@ import http from "node:http";
 import https from "node:https";
 import type { Duplex } from "node:stream";
 import type { Config } from "../config/config.ts";
+import type { Connections } from "./connections.ts";
 
 /** How often Node looks for requests that take too long to arrive. */
 const TIMEOUT_CHECK_MS = 500;
 
-/** The HTTP or HTTPS server under Fastify, with every limit that belongs to the connection. */
-export function createNodeServer(config: Config["server"], listener: http.RequestListener): http.Server {
+/** The HTTP or HTTPS server that Fastify listens to, with every limit that belongs to the connection. */
+export function createNodeServer(config: Config["server"]): http.Server {
   const options: http.ServerOptions = {
     maxHeaderSize: config.maxHeaderBytes,
     requestTimeout: config.receiveTimeoutMs,
@@ -19,8 +20,8 @@ export function createNodeServer(config: Config["server"], listener: http.Reques
   };
   const server =
     config.tls === undefined
-      ? http.createServer(options, listener)
-      : https.createServer({ ...options, ...readTls(config.tls) }, listener);
+      ? http.createServer(options)
+      : https.createServer({ ...options, ...readTls(config.tls), handshakeTimeout: config.headersTimeoutMs });
   server.maxConnections = config.maxConnections;
   // Bounded by bytes, not by number: headers past a number limit would vanish without a word.
   server.maxHeadersCount = 0;
@@ -40,23 +41,11 @@ const STATUS: Readonly<Record<string, string>> = {
 };
 
 /** Answers what is not HTTP, or comes too slowly, with a bare status; the connection is then closed. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable || isAnswering(socket)) {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, connections: Connections): void {
+  if (error.code === "ECONNRESET" || !socket.writable || connections.isAnswering(socket)) {
     socket.destroy();
     return;
   }
   const status = STATUS[error.code ?? ""] ?? "400 Bad Request";
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-}
-
-const latest = new WeakMap<Duplex, http.ServerResponse>();
-
-/** Remembers a connection's latest response, so that no status line is ever written into the middle of one. */
-export const rememberResponse = (response: http.ServerResponse): void => {
-  if (response.socket !== null) latest.set(response.socket, response);
-};
-
-function isAnswering(socket: Duplex): boolean {
-  const response = latest.get(socket);
-  return response?.headersSent === true && !response.writableFinished;
 }

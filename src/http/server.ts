@@ -8,8 +8,9 @@ import type { Dispatcher } from "../rpc/dispatch.ts";
 import { answerError } from "./answer-error.ts";
 import { authenticate } from "./authenticate.ts";
 import { checkBodyHeaders } from "./check-body-headers.ts";
+import { type Connections, trackConnections } from "./connections.ts";
 import { addHealthRoutes } from "./health-route.ts";
-import { answerClientError, createNodeServer, rememberResponse } from "./node-server.ts";
+import { answerClientError, createNodeServer } from "./node-server.ts";
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -32,9 +33,11 @@ export interface HttpServerOptions {
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { config, verifier, dispatcher, observe, isReady } = options;
+  const nodeServer = createNodeServer(config.server);
+  const connections = trackConnections(nodeServer);
   const server = Fastify({
-    serverFactory: (listener) => createNodeServer(config.server, listener),
-    clientErrorHandler: answerClientError,
+    serverFactory: (listener) => nodeServer.on("request", listener),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, connections),
     bodyLimit: config.server.maxBodyBytes,
     trustProxy: config.server.trustedProxies.length > 0 ? config.server.trustedProxies : false,
     // The target is read once, undecoded, by readTarget; Fastify's router sees only the name of what it leads to.
@@ -46,7 +49,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   server.setNotFoundHandler(answerUnrouted);
   server.removeAllContentTypeParsers();
   addCommonHeaders(server);
-  addGracefulClose(server, config.server.shutdownGraceMs);
+  addGracefulClose(server, connections, config.server.shutdownGraceMs);
 
   await server.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
@@ -94,19 +97,19 @@ function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyRe
 
 function addCommonHeaders(server: FastifyInstance): void {
   server.addHook("onRequest", async ({ raw }, reply) => {
-    rememberResponse(reply.raw);
     // A tenant's rows must not be kept by a proxy.
     reply.header("cache-control", "no-store");
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
   });
 }
 
-function addGracefulClose(server: FastifyInstance, graceMs: number): void {
+function addGracefulClose(server: FastifyInstance, connections: Connections, graceMs: number): void {
   let isClosing = false;
   server.addHook("preClose", async () => {
     isClosing = true;
-    // Connections that are still busy then are cut, which cancels their calls.
-    const timer = setTimeout(() => server.server.closeAllConnections(), graceMs);
+    connections.closeUnused();
+    // What is still running then is cut off, which cancels its calls.
+    const timer = setTimeout(connections.closeAll, graceMs);
     server.server.once("close", () => clearTimeout(timer));
   });
   server.addHook("onSend", async (_request, reply) => {

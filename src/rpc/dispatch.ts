@@ -32,7 +32,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
   const inFlight = createInFlight();
   const rungs = { services, handlers, sessions, inFlight };
 
-  function answer(message: Message, request: RpcRequest, receivedAt: number, isFirst: boolean) {
+  function answer(message: Message, request: RpcRequest, receivedAt: number, waitMs?: number) {
     switch (message.kind) {
       case "notification":
         cancelNamed(message, request);
@@ -41,14 +41,14 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
         record(request, undefined, message.error.code, receivedAt);
         return encodeError(message.id, message.error);
       case "call":
-        return answerCall(message, request, receivedAt, isFirst);
+        return answerCall(message, request, receivedAt, waitMs);
     }
   }
 
-  async function answerCall(call: CallMessage, request: RpcRequest, receivedAt: number, isFirst: boolean) {
+  async function answerCall(call: CallMessage, request: RpcRequest, receivedAt: number, waitMs: number | undefined) {
     const startedAt = performance.now();
     try {
-      if (!isFirst) await takeUnit(request);
+      if (waitMs !== undefined) throw overRate(waitMs);
       // Counted from the arrival of the body, so that a batch is answered as soon as a single call would be.
       const allowedMs = Math.min(usableDeadline(call.params), config.server.requestTimeoutMs);
       const leftMs = allowedMs - (startedAt - receivedAt);
@@ -90,11 +90,12 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       const receivedAt = performance.now();
       const envelope = readEnvelope(request.body, request.path, config.limits.maxBatch);
       if (envelope.kind === "single") {
-        const text = await answer(envelope.message, request, receivedAt, true);
+        const text = await answer(envelope.message, request, receivedAt);
         return text === undefined ? { kind: "silent" } : { kind: "answer", text };
       }
+      const waits = await takeUnits(envelope.messages, request);
       const texts = await mapInOrder(envelope.messages, BATCH_CONCURRENCY, (message, index) =>
-        answer(message, request, receivedAt, index === 0),
+        answer(message, request, receivedAt, waits[index]),
       );
       const answers = texts.filter((text) => text !== undefined);
       return answers.length === 0 ? { kind: "silent" } : { kind: "answer", text: `[${answers.join(",")}]` };
@@ -102,12 +103,21 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
   };
 }
 
-/** The request itself took a unit for its first member; each call after it takes its own (ruling 5). */
-async function takeUnit(request: RpcRequest): Promise<void> {
-  const retryAfterMs = await request.takeUnit();
-  if (retryAfterMs !== undefined)
-    throw rateLimited({ retryAfterMs, detail: "each call of a batch counts (rateLimit.principal)" });
+/**
+ * Takes a unit for each call of a batch after its first member, which has the request's own (ruling 5).
+ *
+ * @returns for each message the milliseconds to wait, or undefined when it may run
+ */
+async function takeUnits(messages: readonly Message[], request: RpcRequest): Promise<(number | undefined)[]> {
+  const waits: (number | undefined)[] = [];
+  // One after the other, so that it is the last ones that find none left.
+  for (const [index, { kind }] of messages.entries())
+    waits.push(index > 0 && kind === "call" ? await request.takeUnit() : undefined);
+  return waits;
 }
+
+const overRate = (retryAfterMs: number): RpcError =>
+  rateLimited({ retryAfterMs, detail: "each call of a batch counts (rateLimit.principal)" });
 
 /** A deadline of 0 or less is refused with the params, after scope and capability; here it is none. */
 function usableDeadline(params: unknown): number {

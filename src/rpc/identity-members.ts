@@ -1,8 +1,14 @@
-import { isObject, type Params } from "../protocol/params.ts";
+import { isObject, member, type Params } from "../protocol/params.ts";
 
-/** Names that try to say who calls, as spelled after case, `-`, `_` and a leading `x` are taken off. */
-const IDENTITY = new Set(["tenant", "tenantid", "authorization", "accesstoken"]);
+/** Names that try to say who calls: as compared, and as reported. */
+const IDENTITY = new Map([
+  ["tenant", "tenant"],
+  ["tenantid", "tenantId"],
+  ["authorization", "authorization"],
+  ["accesstoken", "accessToken"],
+]);
 
+/** Spellings that differ in case, in `-` and `_`, or in a leading `x-` are one name. */
 const bareName = (name: string): string =>
   name
     .toLowerCase()
@@ -11,13 +17,13 @@ const bareName = (name: string): string =>
 
 /**
  * Paths of members that look like an identity, in params and in `_meta`. They are ignored: who calls is known from the token
- * alone (RCP §15.6, DESIGN ruling 9). Each name is listed once a place, in a constant spelling, whatever variants were sent.
+ * alone (RCP §15.6, DESIGN ruling 9). Each name is listed once a place, however many spellings were sent.
  */
 export function identityMembers(params: Params): string[] {
-  const within = (object: Params, prefix: string) => {
-    const names = new Set(Object.keys(object).map(bareName));
-    return [...IDENTITY].filter((name) => names.has(name)).map((name) => `${prefix}${name}`);
+  const within = (object: Params, prefix: string): string[] => {
+    const sent = new Set(Object.keys(object).map(bareName));
+    return [...IDENTITY].filter(([bare]) => sent.has(bare)).map(([, name]) => `${prefix}${name}`);
   };
-  const meta = Object.hasOwn(params, "_meta") ? params._meta : undefined;
+  const meta = member(params, "_meta");
   return [...within(params, ""), ...(isObject(meta) ? within(meta, "_meta.") : [])];
 }

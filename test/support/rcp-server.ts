@@ -74,7 +74,11 @@ export interface RcpServer {
   close(): Promise<void>;
 }
 
-const NO_HANDLERS = Object.fromEntries(METHOD_NAMES.map((name) => [name, undefined])) as Record<MethodName, undefined>;
+/** Nothing is built. */
+export const NO_HANDLERS = Object.fromEntries(METHOD_NAMES.map((name) => [name, undefined])) as Record<
+  MethodName,
+  undefined
+>;
 
 /** A real server on a free loopback port, with real tokens; database and model are the test's. */
 export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpServer> {

@@ -1,0 +1,58 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** The open connections of a server: Node itself loses sight of those that never sent a request or finished a handshake. */
+export interface Connections {
+  /** True when a part of an answer is out, so that nothing else may be written. */
+  isAnswering(socket: Duplex): boolean;
+  /** Closes every connection that no request is running on. */
+  closeUnused(): void;
+  closeAll(): void;
+}
+
+/** @param server not listening yet */
+export function trackConnections(server: Server): Connections {
+  // By the peer's address, because under TLS a request's socket is not the one that was accepted.
+  const open = new Map<string, Duplex>();
+  const running = new Map<string, number>();
+  const latest = new WeakMap<Duplex, ServerResponse>();
+
+  server.on("connection", (socket) => {
+    const peer = peerOf(socket);
+    open.set(peer, socket);
+    socket.once("close", () => {
+      if (open.get(peer) === socket) open.delete(peer);
+    });
+  });
+  server.on("request", ({ socket }, response) => {
+    const peer = peerOf(socket);
+    latest.set(socket, response);
+    running.set(peer, (running.get(peer) ?? 0) + 1);
+    response.once("close", () => {
+      const left = (running.get(peer) ?? 1) - 1;
+      if (left === 0) running.delete(peer);
+      else running.set(peer, left);
+    });
+  });
+
+  return {
+    isAnswering(socket) {
+      const response = latest.get(socket);
+      return response?.headersSent === true && !response.writableFinished;
+    },
+    closeUnused() {
+      for (const [peer, socket] of open) if (!running.has(peer)) socket.destroy();
+    },
+    closeAll() {
+      for (const socket of open.values()) socket.destroy();
+    },
+  };
+}
+
+const peerOf = ({
+  remoteAddress,
+  remotePort,
+}: {
+  remoteAddress?: string | undefined;
+  remotePort?: number | undefined;
+}) => `${remoteAddress} ${remotePort}`;

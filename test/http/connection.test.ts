@@ -1,0 +1,155 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Handler } from "../../src/methods/handler.ts";
+import { ping } from "../../src/methods/ping.ts";
+import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+
+let server: RcpServer;
+afterEach(() => server.close());
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const slowly =
+  (ms: number): Handler =>
+  async () => {
+    await pause(ms);
+    return { hits: [] };
+  };
+
+describe("closing the server", () => {
+  test("lets what runs finish, closes its connections and takes no new ones", async () => {
+    server = await startRcpServer({ handlers: { retrieve: slowly(150), ping } });
+    const token = await server.token();
+    const running = server.call("retrieve", {}, { token });
+    await pause(50);
+
+    const closing = server.close();
+    const refused = server.call("ping", {}, { token });
+
+    await expect(refused).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
+    expect(await running).toMatchObject({
+      status: 200,
+      body: { result: { hits: [] } },
+      headers: { connection: "close" },
+    });
+    await closing;
+  });
+
+  test("cuts off what runs longer than the grace allows, and cancels it", async () => {
+    let reason: unknown;
+    const stuck: Handler = (_params, { signal }) =>
+      new Promise(() => signal.addEventListener("abort", () => (reason = signal.reason)));
+    server = await startRcpServer({ config: { server: { shutdownGraceMs: 100 } }, handlers: { retrieve: stuck } });
+    const running = server.call("retrieve").catch((error: Error) => error);
+    await pause(50);
+
+    const startedAt = performance.now();
+    await server.close();
+
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(await running).toBeInstanceOf(Error);
+    await expect.poll(() => reason).toMatchObject({ code: -32006 });
+  });
+
+  test("does not wait for connections that are silent or idle", async () => {
+    server = await startRcpServer();
+    const silent = net.connect(server.port, "127.0.0.1");
+    await new Promise((resolve) => silent.on("connect", resolve));
+    const idle = net.connect(server.port, "127.0.0.1");
+    idle.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    await new Promise((resolve) => idle.once("data", resolve));
+
+    const startedAt = performance.now();
+    await server.close();
+
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
+});
+
+test("a client that hangs up cancels its call", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const stuck: Handler = (_params, { signal }) =>
+    new Promise(() => signal.addEventListener("abort", () => resolve(signal.reason)));
+  server = await startRcpServer({ handlers: { retrieve: stuck } });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "retrieve" });
+  const socket = net.connect(server.port, "127.0.0.1");
+  socket.write(
+    `POST /rcp/retrieve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await server.token()}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await pause(50);
+  socket.destroy();
+
+  expect(await promise).toMatchObject({ code: -32006 });
+  await expect
+    .poll(() => server.observations)
+    .toContainEqual(expect.objectContaining({ method: "retrieve", code: -32006 }));
+});
+
+test("one client's stuck call keeps no other waiting", async () => {
+  server = await startRcpServer({ handlers: { retrieve: slowly(300), ping } });
+  const token = await server.token();
+  const slow = server.call("retrieve", {}, { token });
+  const startedAt = performance.now();
+
+  expect((await server.call("ping", {}, { token })).status).toBe(200);
+  expect(performance.now() - startedAt).toBeLessThan(200);
+  await slow;
+});
+
+describe("health", () => {
+  test("is told without a token: alive always, ready only when requests can be served", async () => {
+    let ready = true;
+    let looks = 0;
+    server = await startRcpServer({
+      isReady: async () => {
+        looks++;
+        return ready;
+      },
+    });
+    const get = (target: string, method = "GET") => server.send({ method, path: target });
+
+    expect(await get("/healthz")).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    expect(await get("/readyz")).toMatchObject({ status: 200, text: '{"status":"ready"}' });
+    ready = false;
+    expect((await get("/readyz")).status).toBe(200);
+    expect(looks).toBe(1);
+    await pause(1_050);
+    expect(await get("/readyz?verbose")).toMatchObject({ status: 503, text: '{"status":"not ready"}' });
+    expect((await get("/healthz")).status).toBe(200);
+    expect(await get("/healthz", "HEAD")).toMatchObject({ status: 200, text: "" });
+    expect(await get("/readyz", "POST")).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
+  });
+});
+
+test("with server.tls the same server speaks HTTPS, and tells browsers to stay with it", async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), "pgrcp-tls-"));
+  const [certFile, keyFile] = [path.join(dir, "cert.pem"), path.join(dir, "key.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  const subject = ["-subj", "/CN=localhost", "-days", "1"];
+  execFileSync("openssl", ["req", "-x509", ...curve, "-nodes", ...subject, "-keyout", keyFile, "-out", certFile], {
+    stdio: "ignore",
+  });
+  server = await startRcpServer({ config: { server: { tls: { certFile, keyFile } } } });
+  const options = {
+    host: "127.0.0.1",
+    port: server.port,
+    path: "/healthz",
+    ca: readFileSync(certFile),
+    servername: "localhost",
+  };
+
+  const response = await new Promise<http.IncomingMessage>((resolve, reject) =>
+    https.get({ ...options, agent: false }, resolve).on("error", reject),
+  );
+  response.resume();
+
+  expect(response.statusCode).toBe(200);
+  expect(response.headers["strict-transport-security"]).toBe("max-age=31536000");
+  rmSync(dir, { recursive: true });
+});
