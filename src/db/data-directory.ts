@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "./data-directory-lock.ts";
@@ -5,6 +6,9 @@ import { StartupError } from "./startup-error.ts";
 
 /** The major version of Postgres inside the embedded engine. Its data files open with this one only. */
 export const ENGINE_MAJOR = 18;
+
+/** True when an engine has been here. */
+export const hasEmbeddedData = (directory: string): boolean => existsSync(join(directory, "data", "PG_VERSION"));
 
 export interface DataDirectoryClaim {
   /** Notes the engine's version beside the data, once the engine has opened it. */

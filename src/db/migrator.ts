@@ -5,6 +5,7 @@ import type { AdminConnection, AdminTransaction } from "./admin-connection.ts";
 import { type ColumnValueOf, type Misfit, prepareFields } from "./backfill.ts";
 import { type FieldPlan, planFields } from "./filter-columns.ts";
 import { type Migration, readMigrations } from "./migrations.ts";
+import { isAtLeast, OLDEST_POSTGRES, OLDEST_VECTOR } from "./oldest-versions.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What `migrate` tells while it works. */
@@ -59,6 +60,7 @@ async function appliedOf(admin: Pick<AdminConnection, "query">): Promise<Readonl
  *   has changed its type
  */
 export async function planMigration(admin: AdminConnection, options: MigrateOptions): Promise<MigrationPlan> {
+  await checkPrerequisites(admin);
   const migrations = options.migrations ?? (await readMigrations());
   const applied = await appliedOf(admin);
   const newest = Math.max(0, ...(applied?.keys() ?? []));
@@ -94,6 +96,29 @@ export async function migrate(admin: AdminConnection, options: MigrateOptions): 
     return plan;
   } finally {
     await admin.query(compile(sql`select pg_advisory_unlock(${LOCK}::bigint)`, noRows)).catch(() => {});
+  }
+}
+
+/** Before anything is changed: what no migration can bring. */
+async function checkPrerequisites(admin: AdminConnection): Promise<void> {
+  const [server] = await admin.query(
+    compile(
+      sql`select current_setting('server_version_num')::int / 10000 as major,
+  coalesce((select extversion from pg_extension where extname = 'vector'),
+    (select default_version from pg_available_extensions where name = 'vector')) as vector`,
+      (row) => row as { major: number; vector: string | null },
+    ),
+  );
+  if (server === undefined || server.major < OLDEST_POSTGRES) {
+    throw new StartupError(`this is PostgreSQL ${server?.major}`, `use PostgreSQL ${OLDEST_POSTGRES} or newer`);
+  }
+  if (server.vector === null) {
+    const remedy = `install pgvector there, 0.8.4 or newer (on Debian the package postgresql-${server.major}-pgvector)`;
+    throw new StartupError("the database server has no pgvector", remedy);
+  }
+  if (!isAtLeast(server.vector, OLDEST_VECTOR)) {
+    const remedy = "install a newer one on the database server, then run `alter extension vector update`";
+    throw new StartupError(`pgvector ${server.vector} is too old: 0.8.0 is the oldest that works`, remedy);
   }
 }
 

@@ -1,4 +1,5 @@
 import { backendUnavailable, RpcError, timeout, unauthorized } from "../protocol/errors.ts";
+import { StartupError } from "./startup-error.ts";
 
 /** The one reader of SQLSTATE. */
 
@@ -44,9 +45,14 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && SOCKET_MESSAGES.test(error.message);
 }
 
+const isPasswordMissing = (error: unknown): boolean => error instanceof Error && NO_PASSWORD.test(error.message);
+
 /** A login that does not exist, or whose password is wrong or missing. */
 const isLoginRefused = (error: unknown): boolean =>
-  codeOf(error)?.startsWith("28") === true || (error instanceof Error && NO_PASSWORD.test(error.message));
+  codeOf(error)?.startsWith("28") === true || isPasswordMissing(error);
+
+/** The embedded database's answer to a transaction whose role no migration has made yet. */
+export const isRoleMissing = (error: unknown): boolean => codeOf(error) === "22023";
 
 /**
  * An error of the driver as the caller's: -32014 for a statement that ran out of time, -32012 for a right that the role lacks,
@@ -74,4 +80,49 @@ export function toRpcError(error: unknown): unknown {
     );
   }
   return error;
+}
+
+export interface LoginAttempt {
+  readonly url: string;
+  readonly user: string;
+  /** Where its password is set, such as `database.reader.password`. */
+  readonly password: string;
+}
+
+/** Where a URL points, without who: a URL may hold a password. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname || "localhost"}:${port || "5432"}${pathname}`;
+}
+
+/** What the driver said, under what the server would tell a caller. */
+const rootOf = (error: unknown): unknown =>
+  error instanceof RpcError && error.cause !== undefined ? error.cause : error;
+
+/**
+ * Why nobody could log in, as one line and one remedy.
+ *
+ * @returns a StartupError; or the error itself when it says nothing about connecting
+ */
+export function connectFailure(error: unknown, { url, user, password }: LoginAttempt): unknown {
+  const root = rootOf(error);
+  const code = codeOf(root);
+  const place = placeOf(url);
+  const fail = (line: string, remedy: string) => new StartupError(line, remedy, undefined, { cause: error });
+  if (code === "28P01" || isPasswordMissing(root)) {
+    return fail(`the database at ${place} refused the password of ${user}`, `correct ${password}`);
+  }
+  if (code === "28000") {
+    const remedy = "run `pgrcp migrate`, which makes the logins, and look at the server's pg_hba.conf";
+    return fail(`the database at ${place} does not let ${user} in`, remedy);
+  }
+  if (code === "3D000")
+    return fail(`there is no database ${place}`, "make it with `createdb`, or correct database.url");
+  if (code === "42501") {
+    return fail(`${user} may not connect to ${place}`, "run `pgrcp migrate`, which gives the logins their rights");
+  }
+  if (code === "53300") return fail(`the database at ${place} has no connection left`, "raise its max_connections");
+  if (code === "57P03") return fail(`the database at ${place} is starting or stopping`, "try again in a moment");
+  if (!isConnectionLost(root) && !(root instanceof RpcError)) return error;
+  return fail(`no database answers at ${place}`, "start it, or correct database.url");
 }

@@ -2,12 +2,12 @@ import type { FilterFields, TenantId } from "../catalog/corpus.ts";
 import type { Observe } from "../observability/observation.ts";
 import type { Statement } from "../sql/sql.ts";
 import { filterColumnFacts, loginFacts, rightsFacts, serverFacts, tableFacts } from "./catalog-facts.ts";
-import { connectFailure } from "./connect-failure.ts";
 import type { Database, DatabaseRole } from "./database.ts";
 import { checkFields } from "./field-checks.ts";
-import type { Finding } from "./finding.ts";
+import { error, type Finding } from "./finding.ts";
 import { checkLogin } from "./login-checks.ts";
 import { readMigrations } from "./migrations.ts";
+import { connectFailure, isRoleMissing } from "./pg-errors.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import { checkRights, checkTables, expectedRights } from "./rights-checks.ts";
 import { checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "./server-checks.ts";
@@ -19,13 +19,19 @@ const SERVER_ROLES = ["reader", "adder", "deleter", "state"] as const satisfies 
 const TIMEOUT_MS = 15_000;
 const NO_TENANT = "" as TenantId;
 
+/** One thing that was looked at, and what is wrong with it. */
+export interface Check {
+  readonly name: string;
+  readonly findings: readonly Finding[];
+}
+
 /**
  * Refuses a database that would not keep tenants apart, or that this program cannot work with.
  *
  * @throws StartupError for the first thing that is wrong; warnings are observed
  */
 export async function selfTest(database: Database, fields: FilterFields, observe: Observe): Promise<void> {
-  const findings = await examine(database, fields);
+  const findings = (await examine(database, fields)).flatMap((check) => check.findings);
   for (const { severity, line, remedy } of findings) {
     if (severity === "error") throw new StartupError(line, remedy);
     observe({ kind: "warning", text: `${line}: ${remedy}` });
@@ -33,38 +39,53 @@ export async function selfTest(database: Database, fields: FilterFields, observe
 }
 
 /**
- * Everything that is wrong, worst first. The embedded database has one login and no boundary between roles, so there no login is
- * looked at.
- *
- * @throws StartupError when a login gets no connection
+ * Every check that can be made: a later one needs what an earlier one asks for. The embedded database has one login and no boundary
+ * between roles, so there no login is looked at.
  */
-export async function examine(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  for (const role of database.kind === "embedded" ? [] : SERVER_ROLES) {
-    const facts = await ask(database, role, loginFacts(`pgrcp_${role}`));
-    findings.push(...facts.flatMap((login) => checkLogin(role, login)));
-  }
-  return [...findings, ...(await examineCatalog(database, fields))].sort(worstFirst);
+export async function examine(database: Database, fields: FilterFields): Promise<readonly Check[]> {
+  const roles = database.kind === "embedded" ? [] : SERVER_ROLES;
+  const logins = await Promise.all(roles.map((role) => check(`login ${role}`, () => checkRole(database, role))));
+  if (logins.some(hasError)) return logins;
+  const versions = await check("versions", () => checkVersions(database));
+  if (hasError(versions)) return [...logins, versions];
+  const security = await check("policies and grants", () => checkSecurity(database));
+  return [...logins, versions, security, await check("filter columns", () => checkColumns(database, fields))];
 }
 
-const worstFirst = (a: Finding, b: Finding): number => Number(b.severity === "error") - Number(a.severity === "error");
+const hasError = ({ findings }: Check): boolean => findings.some(({ severity }) => severity === "error");
 
-/** What any login can tell. Later checks need what the first ones ask for, so an error there ends the list. */
-async function examineCatalog(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
+/** What keeps a check from being made is what it finds. */
+async function check(name: string, look: () => Promise<readonly Finding[]>): Promise<Check> {
+  try {
+    return { name, findings: await look() };
+  } catch (failure) {
+    if (!(failure instanceof StartupError)) throw failure;
+    return { name, findings: [error(failure.message, failure.remedy)] };
+  }
+}
+
+async function checkRole(database: Database, role: DatabaseRole): Promise<readonly Finding[]> {
+  const facts = await ask(database, role, loginFacts(`pgrcp_${role}`));
+  return facts.flatMap((row) => checkLogin(role, row));
+}
+
+async function checkVersions(database: Database): Promise<readonly Finding[]> {
   const known = (await readMigrations()).length;
-  const findings = (await ask(database, "reader", serverFacts)).flatMap((server) => [
+  return (await ask(database, "reader", serverFacts)).flatMap((server) => [
     ...checkPostgresVersion(server),
     ...checkVectorVersion(server),
     ...checkSchemaVersion(server, known),
   ]);
-  if (findings.some(({ severity }) => severity === "error")) return findings;
+}
+
+async function checkSecurity(database: Database): Promise<readonly Finding[]> {
   const tables = await ask(database, "reader", tableFacts);
-  return [
-    ...findings,
-    ...checkTables(tables),
-    ...checkRights(await expectedRights(), await ask(database, "reader", rightsFacts), tables),
-    ...checkFields(fields, await ask(database, "reader", filterColumnFacts)),
-  ];
+  const found = await ask(database, "reader", rightsFacts);
+  return [...checkTables(tables), ...checkRights(await expectedRights(), found, tables)];
+}
+
+async function checkColumns(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
+  return checkFields(fields, await ask(database, "reader", filterColumnFacts));
 }
 
 async function ask<Row>(database: Database, role: DatabaseRole, statement: Statement<Row>): Promise<readonly Row[]> {
@@ -72,9 +93,10 @@ async function ask<Row>(database: Database, role: DatabaseRole, statement: State
   try {
     const [rows] = await database.read(role, NO_TENANT, [statement], limits);
     return rows;
-  } catch (error) {
-    if (!(database instanceof PostgresDatabase)) throw error;
+  } catch (failure) {
+    if (isRoleMissing(failure)) throw new StartupError("the database has no pgrcp schema", "run `pgrcp migrate`");
+    if (!(database instanceof PostgresDatabase)) throw failure;
     const { url, logins } = database;
-    throw connectFailure(error, { url, setting: `database.${role}`, user: logins[role].user });
+    throw connectFailure(failure, { url, user: logins[role].user, password: `database.${role}.password` });
   }
 }

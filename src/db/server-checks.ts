@@ -1,23 +1,9 @@
 import type { ServerFacts } from "./catalog-facts.ts";
 import { error, type Finding, warning } from "./finding.ts";
 import { schemaComment } from "./migrator.ts";
+import { GOOD_VECTOR, isAtLeast, OLDEST_POSTGRES, OLDEST_VECTOR } from "./oldest-versions.ts";
 
 /** Versions: of Postgres, of pgvector, of our schema. */
-
-const OLDEST_POSTGRES = 15;
-const OLDEST_VECTOR = [0, 8, 0] as const;
-/** Before it, an index built in parallel can overflow a buffer (CVE-2026-3172, mended in 0.8.2), and VACUUM can lose graph entries. */
-const GOOD_VECTOR = [0, 8, 4] as const;
-
-/** True when `version` is at least `wanted`, part by part. */
-function isAtLeast(version: string, wanted: readonly number[]): boolean {
-  const parts = version.split(".").map((part) => Number.parseInt(part, 10) || 0);
-  for (const [index, want] of wanted.entries()) {
-    const part = parts[index] ?? 0;
-    if (part !== want) return part > want;
-  }
-  return true;
-}
 
 export function checkPostgresVersion(facts: ServerFacts): readonly Finding[] {
   const major = Math.floor(facts.serverVersion / 10_000);
