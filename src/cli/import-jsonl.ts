@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Source, SourceDocument, SourceItem } from "./import-source.ts";
+import { readLines } from "./lines.ts";
 
 /** JSONL with `{id, title, text, meta}` in each line, as `pgrcp documents export` writes it. */
 
 /** A line that no server takes; it is passed over without being kept in memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const LINE_FEED = 0x0a;
 
 export function openJsonl(path: string, size: number): Source {
   return { path, size, items: () => readItems(path) };
@@ -14,7 +14,7 @@ export function openJsonl(path: string, size: number): Source {
 
 async function* readItems(path: string): AsyncIterable<SourceItem> {
   let number = 0;
-  for await (const { bytes, size } of readLines(path)) {
+  for await (const { bytes, size } of readLines(createReadStream(path), MAX_LINE_BYTES)) {
     number += 1;
     const where = `line ${number}`;
     if (bytes === undefined) {
@@ -26,31 +26,6 @@ async function* readItems(path: string): AsyncIterable<SourceItem> {
     if (typeof parsed === "string") yield { kind: "problem", where, reason: parsed, size };
     else yield { kind: "document", document: parsed, where, size };
   }
-}
-
-/** Splits on line feeds alone: U+2028 is allowed inside a JSON string, and other line readers split there. */
-async function* readLines(path: string): AsyncIterable<{ readonly bytes: Buffer | undefined; readonly size: number }> {
-  let kept: Buffer[] = [];
-  let size = 0;
-  const take = () => {
-    const line = { bytes: size > MAX_LINE_BYTES ? undefined : Buffer.concat(kept), size };
-    kept = [];
-    size = 0;
-    return line;
-  };
-  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = piece.indexOf(LINE_FEED); at !== -1; at = piece.indexOf(LINE_FEED, from)) {
-      kept.push(piece.subarray(from, at));
-      size += at + 1 - from;
-      yield take();
-      from = at + 1;
-    }
-    size += piece.length - from;
-    if (size <= MAX_LINE_BYTES) kept.push(piece.subarray(from));
-    else kept = [];
-  }
-  if (size > 0) yield take();
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

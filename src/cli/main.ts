@@ -37,7 +37,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "token",
-    summary: "mint and inspect tokens",
+    summary: "make keys, mint tokens and look into them",
     load: async () => (await import("./token.ts")).registerToken,
   },
   {

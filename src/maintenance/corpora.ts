@@ -7,10 +7,14 @@ import * as statements from "../sql/operator.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant } from "./tenants.ts";
 
+export type { CorpusRow } from "../sql/operator.ts";
+
 /** Making and listing corpora, for the command line. */
 
 /** As it stands in a path: `/corpora/<name>/rcp`. */
 const CORPUS_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+export type SpaceLoader = () => Promise<EmbeddingSpace>;
 
 export interface CorpusSettings {
   readonly tenant: string;
@@ -31,7 +35,7 @@ export async function createCorpus(
   database: OperatorDatabase,
   config: Config,
   settings: CorpusSettings,
-  loadSpace: () => Promise<EmbeddingSpace>,
+  loadSpace: SpaceLoader,
 ): Promise<statements.CorpusRow> {
   const language = settings.language ?? config.indexing.defaultLanguage;
   if (!CORPUS_NAME.test(settings.corpus)) {

@@ -4,6 +4,8 @@ import { findCorpus } from "./corpora.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant } from "./tenants.ts";
 
+export type { DocumentDetail, DocumentRow } from "../sql/operator.ts";
+
 /** Looking at a corpus's documents and taking them out, for the command line. */
 
 /** Rows held at a time. A text may have a megabyte. */

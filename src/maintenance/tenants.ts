@@ -5,6 +5,8 @@ import type { OperatorDatabase } from "../db/database.ts";
 import * as statements from "../sql/operator.ts";
 import { Refusal } from "./refusal.ts";
 
+export type { TenantRow } from "../sql/operator.ts";
+
 /** Making and listing tenants, for the command line. */
 
 /**

@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { type Command, Option } from "commander";
+import type { DocumentDetail, DocumentRow } from "../maintenance/documents.ts";
+import { wholeNumber } from "./client-options.ts";
+import { CommandFailure, ExitCode } from "./exit.ts";
+import { addConfigOption, type OperatorOptions, operate, printJsonLines } from "./operator.ts";
+import { table, visible, visibleLine } from "./terminal-text.ts";
+
+/** `pgrcp documents`: a look into a corpus, and the way out of it. */
+export function registerDocuments(program: Command): void {
+  const documents = program.command("documents").description("list, show and export documents");
+  addConfigOption(documents.command("list"))
+    .description("list live documents by id")
+    .argument("<tenant>", "the owner")
+    .argument("[corpus]", "the corpus", "default")
+    .option("--source <name>", "only what this source wrote")
+    .option("--quarantined", "only those that screening keeps from retrieval")
+    .option("--suspected", "only those whose text looks like instructions to a model")
+    .option("--unfit <field>", "only those whose meta value does not fit this filter field's type")
+    .addOption(new Option("--limit <n>", "at most so many").default(100).argParser(wholeNumber(1, 1_000_000_000)))
+    .option("--json", "one JSON object a line")
+    .action(list);
+  addConfigOption(documents.command("show"))
+    .description("show one document with its text and where it came from")
+    .argument("<tenant>", "the owner")
+    .argument("<corpus>", "the corpus")
+    .argument("<id>", "the document's id, without #n")
+    .option("--json", "as one JSON object")
+    .action(show);
+  addConfigOption(documents.command("export"))
+    .description("write every live document as JSONL that import reads")
+    .argument("<tenant>", "the owner")
+    .argument("[corpus]", "the corpus", "default")
+    .option("--output <file>", "where to; must not exist (default: standard output)")
+    .action(exportAll);
+}
+
+interface ListOptions extends OperatorOptions {
+  readonly source?: string;
+  readonly quarantined?: boolean;
+  readonly suspected?: boolean;
+  readonly unfit?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+async function list(tenant: string, corpus: string, options: ListOptions): Promise<void> {
+  const { config: _config, json, limit, ...narrow } = options;
+  const rows = operate(options, "documents.list", { tenant, corpus, limit, ...narrow });
+  const count = json === true ? await printJsonLines(rows) : printTable((await Array.fromAsync(rows)) as DocumentRow[]);
+  if (count === limit) process.stderr.write(`the first ${limit}; --limit shows more\n`);
+}
+
+function printTable(rows: readonly DocumentRow[]): number {
+  process.stdout.write(
+    table([
+      ["id", "title", "source", "trust", "flags", "chunks", "written"],
+      ...rows.map((row) => [
+        row.id,
+        row.title ?? "",
+        row.source,
+        row.trust,
+        [row.injectionSuspected && "suspected", row.quarantined && "quarantined"].filter(Boolean).join(","),
+        row.chunks,
+        row.writtenAt,
+      ]),
+    ]),
+  );
+  return rows.length;
+}
+
+async function show(
+  tenant: string,
+  corpus: string,
+  id: string,
+  options: OperatorOptions & { readonly json?: boolean },
+): Promise<void> {
+  for await (const row of operate(options, "documents.show", { tenant, corpus, id })) {
+    if (options.json === true) process.stdout.write(`${JSON.stringify(row, undefined, 2)}\n`);
+    else process.stdout.write(describe(row as DocumentDetail));
+  }
+}
+
+function describe({ text, meta, ...facts }: DocumentDetail): string {
+  const lines = Object.entries(facts).map(([name, value]) => `${name}: ${visibleLine(String(value ?? "-"))}\n`);
+  return `${lines.join("")}meta: ${visibleLine(JSON.stringify(meta))}\n\n${visible(text)}\n`;
+}
+
+async function exportAll(
+  tenant: string,
+  corpus: string,
+  options: OperatorOptions & { readonly output?: string },
+): Promise<void> {
+  const rows = operate(options, "documents.export", { tenant, corpus });
+  if (options.output === undefined) return void (await printJsonLines(rows));
+  const file = createWriteStream(options.output, { flags: "wx", mode: 0o600 });
+  await once(file, "open").catch((error: unknown) => {
+    const message = `${options.output} cannot be written`;
+    throw new CommandFailure(ExitCode.usage, message, "name a file that does not exist, in a folder that does", {
+      cause: error,
+    });
+  });
+  const count = await printJsonLines(rows, file);
+  file.end();
+  await once(file, "close");
+  process.stderr.write(`${count} documents\n`);
+}

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import type { Config } from "../config/config.ts";
+import type { OperatorDatabase } from "../db/database.ts";
+import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
+import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
+import { createTenant, listTenants } from "../maintenance/tenants.ts";
+import { CommandFailure, ExitCode } from "./exit.ts";
+
+/** Operator commands as data, so that the same ones run in a command's own process and, over the control socket, in the server's. */
+
+export interface OperatorContext {
+  readonly database: OperatorDatabase;
+  readonly config: Config;
+  /** The space of the configured embedding model. */
+  readonly loadSpace: SpaceLoader;
+}
+
+/** What a command gives: plain JSON values, one at a time. */
+export type OperatorRows = AsyncIterable<object>;
+
+interface OperatorCommand {
+  run(context: OperatorContext, args: unknown): OperatorRows;
+}
+
+function command<Shape extends z.ZodType>(
+  shape: Shape,
+  run: (context: OperatorContext, args: z.infer<Shape>) => OperatorRows,
+): OperatorCommand {
+  return {
+    run(context, args) {
+      const parsed = shape.safeParse(args);
+      if (parsed.success) return run(context, parsed.data);
+      const place = parsed.error.issues[0]?.path.join(".");
+      throw new CommandFailure(
+        ExitCode.usage,
+        `the arguments of this command do not hold${place ? `: ${place}` : ""}`,
+        "use the pgrcp of the same version as the server",
+      );
+    },
+  };
+}
+
+async function* rowsOf(load: Promise<readonly object[]>): OperatorRows {
+  yield* await load;
+}
+
+const text = z.string().min(1);
+const address = z.strictObject({ tenant: text, corpus: text });
+
+const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
+  [
+    "tenants.create",
+    command(z.strictObject({ tenant: text }), async function* ({ database, config }, { tenant }) {
+      yield { tenant, created: await createTenant(database, config, tenant) };
+    }),
+  ],
+  ["tenants.list", command(z.strictObject({}), ({ database }) => rowsOf(listTenants(database)))],
+  [
+    "corpora.create",
+    command(
+      z.strictObject({
+        tenant: text,
+        corpus: text,
+        language: text.optional(),
+        screening: z.enum(["flag", "quarantine", "refuse"]).optional(),
+      }),
+      async function* ({ database, config, loadSpace }, settings) {
+        yield await createCorpus(database, config, settings, loadSpace);
+      },
+    ),
+  ],
+  [
+    "corpora.list",
+    command(z.strictObject({ tenant: text.optional() }), ({ database }, { tenant }) =>
+      rowsOf(listCorpora(database, tenant)),
+    ),
+  ],
+  [
+    "documents.list",
+    command(
+      address.extend({
+        source: text.optional(),
+        quarantined: z.boolean().optional(),
+        suspected: z.boolean().optional(),
+        unfit: text.optional(),
+        limit: z.int().min(1).optional(),
+      }),
+      ({ database }, listing) => listDocuments(database, listing),
+    ),
+  ],
+  [
+    "documents.show",
+    command(address.extend({ id: text }), async function* ({ database }, { id, ...corpus }) {
+      yield await showDocument(database, corpus, id);
+    }),
+  ],
+  ["documents.export", command(address, ({ database }, corpus) => exportDocuments(database, corpus))],
+]);
+
+/** @throws CommandFailure for an unknown command or arguments of another shape; what the command itself throws, while it is read */
+export function runOperatorCommand(context: OperatorContext, name: string, args: unknown): OperatorRows {
+  const found = COMMANDS.get(name);
+  if (found !== undefined) return found.run(context, args);
+  throw new CommandFailure(
+    ExitCode.usage,
+    "the server knows no such operator command",
+    "use the pgrcp of the same version as the server",
+  );
+}

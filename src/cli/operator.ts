@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load-config.ts";
+import type { OperatorDatabase } from "../db/database.ts";
+import { configuredSpace } from "../maintenance/corpora.ts";
+import { askServer } from "./control-socket.ts";
+import { CommandFailure, ExitCode } from "./exit.ts";
+import { type OperatorContext, type OperatorRows, runOperatorCommand } from "./operator-commands.ts";
+import { databaseFailure } from "./operator-failure.ts";
+
+/** Where an operator command runs: with the operator's login on Postgres; on the embedded database in the server, or here. */
+
+export interface OperatorOptions {
+  readonly config?: string;
+}
+
+export const addConfigOption = (command: Command): Command =>
+  command.option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one");
+
+/**
+ * The rows of an operator command.
+ *
+ * @throws CommandFailure with what was wrong and what to do
+ */
+export async function* operate(options: OperatorOptions, command: string, args: object): OperatorRows {
+  const config = await loadConfig({ file: options.config, env: process.env });
+  try {
+    yield* config.database.url === undefined
+      ? operateEmbedded(config, command, args)
+      : operatePostgres(config, config.database.url, command, args);
+  } catch (error) {
+    throw databaseFailure(error);
+  }
+}
+
+async function* operatePostgres(config: Config, url: string, command: string, args: object): OperatorRows {
+  const { openPostgresOperator } = await import("../db/operator-database.ts");
+  const { connectFailure } = await import("../db/connect-failure.ts");
+  const database = openPostgresOperator(url, config, () => {});
+  try {
+    await checkSchema(database).catch((error: unknown) => {
+      throw connectFailure(error, { url, setting: "database.operator", user: config.database.operator.user });
+    });
+    yield* runOperatorCommand(contextOf(config, database), command, args);
+  } finally {
+    await database.close();
+  }
+}
+
+/** @throws StartupError when the database has another schema than this program works with */
+async function checkSchema(database: OperatorDatabase): Promise<void> {
+  const [{ serverFacts }, { checkSchemaVersion }, { readMigrations }, { StartupError }] = await Promise.all([
+    import("../db/catalog-facts.ts"),
+    import("../db/server-checks.ts"),
+    import("../db/migrations.ts"),
+    import("../db/startup-error.ts"),
+  ]);
+  const known = (await readMigrations()).length;
+  const findings = (await database.read(serverFacts)).flatMap((facts) => checkSchemaVersion(facts, known));
+  for (const { line, remedy } of findings) throw new StartupError(line, remedy);
+}
+
+async function* operateEmbedded(config: Config, command: string, args: object): OperatorRows {
+  const answered = await askServer(config, command, args);
+  if (answered !== undefined) return yield* answered;
+  // Opening would make an empty database, which nobody asked for.
+  const folder = config.database.embeddedDir;
+  if (!existsSync(join(folder, "data"))) {
+    const remedy = "start the server once (npm start), or set database.url or database.embeddedDir";
+    throw new CommandFailure(ExitCode.database, `there is no database in ${folder}`, remedy);
+  }
+  const { openEmbedded } = await import("../db/embedded-database.ts");
+  const { database, operator } = await openEmbedded(config);
+  try {
+    await checkSchema(operator);
+    yield* runOperatorCommand(contextOf(config, operator), command, args);
+  } finally {
+    await database.close();
+  }
+}
+
+const contextOf = (config: Config, database: OperatorDatabase): OperatorContext => ({
+  database,
+  config,
+  loadSpace: () => configuredSpace(config),
+});
+
+/** Rows for a script: one JSON object a line, written as they come. */
+export async function printJsonLines(
+  rows: OperatorRows,
+  output: NodeJS.WritableStream = process.stdout,
+): Promise<number> {
+  let count = 0;
+  for await (const row of rows) {
+    count += 1;
+    if (!output.write(`${JSON.stringify(row)}\n`)) await new Promise((resolve) => output.once("drain", resolve));
+  }
+  return count;
+}
