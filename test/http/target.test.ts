@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { readTarget } from "../../src/http/target.ts";
+
+const rcp = (corpus: string, method: string, isBase = false) => ({ kind: "rcp", path: { corpus, method, isBase } });
+
+describe("readTarget", () => {
+  test.each([
+    ["/rcp", rcp("default", "", true)],
+    ["/rcp?x=/rcp/ping", rcp("default", "", true)],
+    ["/rcp/", rcp("default", "")],
+    ["/rcp/ping", rcp("default", "ping")],
+    ["/rcp/index/add", rcp("default", "index/add")],
+    ["/rcp//ping", rcp("default", "/ping")],
+    ["/rcp/%70ing", rcp("default", "%70ing")],
+    ["/rcp/x/../ping", rcp("default", "x/../ping")],
+    ["/rcp/ping;a=b", rcp("default", "ping;a=b")],
+    ["/corpora/docs-2/rcp", rcp("docs-2", "", true)],
+    ["/corpora/docs-2/rcp/retrieve", rcp("docs-2", "retrieve")],
+    [`/corpora/${"a".repeat(63)}/rcp`, rcp("a".repeat(63), "", true)],
+    ["http://elsewhere.test/rcp/ping", rcp("default", "ping")],
+    ["HTTPS://elsewhere.test:1/rcp/ping", rcp("default", "ping")],
+    ["/healthz", { kind: "healthz" }],
+    ["/readyz?now", { kind: "readyz" }],
+    ["/rcp/%zz", { kind: "malformed" }],
+    ["/%ff", { kind: "malformed" }],
+    ["", { kind: "unknown" }],
+    ["/", { kind: "unknown" }],
+    ["*", { kind: "unknown" }],
+    ["//rcp/ping", { kind: "unknown" }],
+    ["/rcpping", { kind: "unknown" }],
+    ["/RCP/ping", { kind: "unknown" }],
+    ["/%72cp/ping", { kind: "unknown" }],
+    ["/healthz/", { kind: "unknown" }],
+    ["/corpora/rcp", { kind: "unknown" }],
+    ["/corpora/Docs/rcp", { kind: "unknown" }],
+    ["/corpora/-docs/rcp", { kind: "unknown" }],
+    ["/corpora/a%2Fb/rcp", { kind: "unknown" }],
+    ["/corpora/a/b/rcp", { kind: "unknown" }],
+    [`/corpora/${"a".repeat(64)}/rcp`, { kind: "unknown" }],
+    ["ftp://elsewhere.test/rcp", { kind: "unknown" }],
+  ])("%s", (target, expected) => {
+    expect(readTarget(target)).toEqual(expected);
+  });
+});
