@@ -46,11 +46,11 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
     },
     async embed(texts, kind, signal) {
       const prefix = kind === "query" ? config.queryPrefix : config.documentPrefix;
-      // When one batch fails, the call's other batches are of no use any more.
+      // When one batch fails or the caller goes away, the call's requests are of no use any more.
       const call = new AbortController();
       const units = batches(texts, config.batch).map((batch) => ({
         texts: batch.map((text) => (prefix + text).normalize("NFC")),
-        signal: AbortSignal.any([signal, call.signal, closing.signal]),
+        signal: AbortSignal.any([call.signal, closing.signal]),
       }));
       try {
         return (await queue.submit(kind, units, signal)).flat();
@@ -68,7 +68,7 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
 
 async function embedBatch(config: OpenAiEmbeddingConfig, { texts, signal }: Batch): Promise<Float32Array[]> {
   const post = {
-    url: `${config.url.replace(/\/+$/, "")}/embeddings`,
+    url: embeddingsUrl(config.url),
     apiKey: config.apiKey,
     body: { model: config.model, input: texts, encoding_format: "float" },
     timeoutMs: config.timeoutMs,
@@ -89,6 +89,13 @@ async function embedBatch(config: OpenAiEmbeddingConfig, { texts, signal }: Batc
       { cause: error },
     );
   }
+}
+
+/** The base URL with `/embeddings` after its path; a query, such as an API version, stays where it is. */
+function embeddingsUrl(base: string): string {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/embeddings`;
+  return url.href;
 }
 
 function refuseUnsendableKey(apiKey = ""): void {

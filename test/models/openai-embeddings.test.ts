@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 /** A model of dimension 3 on a real server on loopback, and everything that server received. */
-async function serve(answer: Answer, settings: Partial<OpenAiEmbeddingConfig> = {}) {
+async function serve(answer: Answer, settings: Partial<OpenAiEmbeddingConfig> = {}, path = "/v1/") {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     const entry = await read(request);
@@ -35,13 +35,13 @@ async function serve(answer: Answer, settings: Partial<OpenAiEmbeddingConfig> = 
     server.closeAllConnections();
     server.close();
   });
-  return { model: modelAt(port, settings), received };
+  return { model: modelAt(port, { url: `http://127.0.0.1:${port}${path}`, ...settings }), received };
 }
 
 function modelAt(port: number, settings: Partial<OpenAiEmbeddingConfig> = {}): EmbeddingModel {
   const model = openAiEmbeddingModel({
     provider: "openai",
-    url: `http://127.0.0.1:${port}/v1/`,
+    url: `http://127.0.0.1:${port}/v1`,
     model: "small",
     apiKey: KEY,
     dimension: 3,
@@ -101,6 +101,14 @@ describe("a server that behaves", () => {
         body: { model: "small", input: ["x"], encoding_format: "float" },
       },
     ]);
+  });
+
+  test("keeps the query of its base URL", async () => {
+    const { model, received } = await serve(wellBehaved, {}, "/v2?api-version=1");
+
+    await model.embed(["x"], "query", never);
+
+    expect(received[0]?.path).toBe("/v2/embeddings?api-version=1");
   });
 
   test("gets no authorization header when no key is configured", async () => {
@@ -329,10 +337,13 @@ describe("abort", () => {
     const caller = new AbortController();
     const reason = new Error("the caller went away");
     const closed = Promise.withResolvers<void>();
-    const { model } = await serve((_, response) => {
-      response.on("close", () => closed.resolve());
-      caller.abort(reason);
-    });
+    const { model } = await serve(
+      (_, response) => {
+        response.on("close", () => closed.resolve());
+        caller.abort(reason);
+      },
+      { timeoutMs: 60_000 },
+    );
 
     await expect(model.embed(["x"], "query", caller.signal)).rejects.toBe(reason);
     await closed.promise;
@@ -360,7 +371,7 @@ describe("abort", () => {
         if (body.input[0] === "bad") setTimeout(() => json(response, {}, 400), 50);
         else response.on("close", () => closed.resolve());
       },
-      { batch: 1, concurrency: 2 },
+      { batch: 1, concurrency: 2, timeoutMs: 60_000 },
     );
 
     await failure(model.embed(["slow", "bad"], "document", never));
@@ -369,7 +380,7 @@ describe("abort", () => {
 
   test("closing the model ends the requests that run and refuses the ones to come", async () => {
     const arrived = Promise.withResolvers<void>();
-    const { model } = await serve(() => arrived.resolve());
+    const { model } = await serve(() => arrived.resolve(), { timeoutMs: 60_000 });
     const running = failure(model.embed(["x"], "query", never));
     await arrived.promise;
 
