@@ -31,8 +31,7 @@ export function readEnvironment(
   const problems: string[] = [];
   const variableOf = new Map<string, string>();
   for (const [variable, text] of Object.entries(env)) {
-    if (!variable.startsWith(PREFIX) || text === undefined || variable === CONFIG_FILE_VARIABLE) continue;
-    if (isServiceLink(variable, text)) continue;
+    if (!variable.startsWith(PREFIX) || text === undefined || isNoSetting(variable, text)) continue;
     const target = findTarget(variable, root);
     if (typeof target === "string") {
       problems.push(`${variable}: ${target}`);
@@ -117,7 +116,7 @@ function readValue(text: string, shape: Shape): Read {
   if (text.trim() === "") return { problem: "is empty; give a value or unset it" };
   let value: unknown;
   try {
-    value = parse(text, { logLevel: "silent", maxAliasCount: 0 });
+    value = parse(text, { logLevel: "error", maxAliasCount: 0 });
   } catch {
     return { problem: "is not valid YAML or JSON; a list looks like [a, b], a section like {key: value}" };
   }
@@ -133,8 +132,12 @@ function readSecretFile(file: string): Read {
   }
 }
 
+/** The test suite is steered by variables of this beginning. */
+const TEST_PREFIX = "PGRCP_TEST_";
+
 /** Kubernetes and Docker describe a service called pgrcp in variables that look like settings. They are theirs. */
-function isServiceLink(variable: string, text: string): boolean {
+function isNoSetting(variable: string, text: string): boolean {
+  if (variable === CONFIG_FILE_VARIABLE || variable.startsWith(TEST_PREFIX)) return true;
   if (variable.includes("__")) return false;
   if (/_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$/.test(variable)) return true;
   if (/_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true;
