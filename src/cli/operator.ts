@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { hasEmbeddedData } from "../db/data-directory.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { configuredSpace } from "../maintenance/corpora.ts";
 import { askServer } from "./control-socket.ts";
@@ -37,11 +36,11 @@ export async function* operate(options: OperatorOptions, command: string, args: 
 
 async function* operatePostgres(config: Config, url: string, command: string, args: object): OperatorRows {
   const { openPostgresOperator } = await import("../db/operator-database.ts");
-  const { connectFailure } = await import("../db/connect-failure.ts");
+  const { connectFailure } = await import("../db/pg-errors.ts");
   const database = openPostgresOperator(url, config, () => {});
   try {
     await checkSchema(database).catch((error: unknown) => {
-      throw connectFailure(error, { url, setting: "database.operator", user: config.database.operator.user });
+      throw connectFailure(error, { url, user: config.database.operator.user, password: "database.operator.password" });
     });
     yield* runOperatorCommand(contextOf(config, database), command, args);
   } finally {
@@ -67,7 +66,7 @@ async function* operateEmbedded(config: Config, command: string, args: object): 
   if (answered !== undefined) return yield* answered;
   // Opening would make an empty database, which nobody asked for.
   const folder = config.database.embeddedDir;
-  if (!existsSync(join(folder, "data"))) {
+  if (!hasEmbeddedData(folder)) {
     const remedy = "start the server once (npm start), or set database.url or database.embeddedDir";
     throw new CommandFailure(ExitCode.database, `there is no database in ${folder}`, remedy);
   }

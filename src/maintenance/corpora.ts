@@ -2,7 +2,6 @@ import type { CorpusName, EmbeddingSpace, ScreeningPolicy, TenantId } from "../c
 import { isLanguage, LANGUAGES } from "../catalog/languages.ts";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
-import { loadEmbeddingModel } from "../models/load-embedding-model.ts";
 import * as statements from "../sql/operator.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant } from "./tenants.ts";
@@ -69,6 +68,8 @@ export async function createCorpus(
 
 /** The space that documents are embedded in now. Loads the model, and lets it go. */
 export async function configuredSpace(config: Config): Promise<EmbeddingSpace> {
+  // Only this needs the inference runtime, which takes longer to load than the rest together.
+  const { loadEmbeddingModel } = await import("../models/load-embedding-model.ts");
   const model = await loadEmbeddingModel(config.models.embedding);
   await model.close();
   return model.space;
