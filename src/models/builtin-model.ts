@@ -1,0 +1,81 @@
+import { availableParallelism } from "node:os";
+import { pathToFileURL } from "node:url";
+import { backendUnavailable } from "../protocol/errors.ts";
+import type { EmbeddingModel } from "./embedding.ts";
+import { startInferenceThread } from "./inference-thread.ts";
+import { readModelFiles } from "./model-files.ts";
+import { toUnitVector } from "./unit-vector.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/** Calls that may wait for each of: queries, counts, documents. */
+const MAX_WAITING_CALLS = 512;
+
+/** UTF-16 units that are counted in one go: about as long as one inference. */
+const COUNT_SLICE_LENGTH = 65_536;
+
+export interface BuiltinModelOptions {
+  /** The model's directory, with its manifest.json. */
+  readonly directory: URL | string;
+  /** Inference threads; 0 = one per core. */
+  readonly threads: number;
+}
+
+/**
+ * The encoder that comes with the server, on its own thread. Vectors are the same bits for the same text, whatever else is
+ * being embedded. A query goes before waiting documents, so it waits for one document at most.
+ *
+ * @throws ModelFilesError when a file is missing or is not the pinned one
+ */
+export async function loadBuiltinModel(options: BuiltinModelOptions): Promise<EmbeddingModel> {
+  const { manifest, weights, tokenizer, weightsHash } = await readModelFiles(toDirectoryUrl(options.directory));
+  const { dimension, maxTokens } = manifest;
+  const thread = await startInferenceThread({
+    weights,
+    tokenizer,
+    maxTokens,
+    threads: options.threads || availableParallelism(),
+  });
+  // One at a time: the runtime already spreads one inference over all threads.
+  const queue = new WorkQueue({ run: thread.ask, concurrency: 1, maxWaitingCalls: MAX_WAITING_CALLS });
+  return {
+    space: { identity: `${manifest.name}@${weightsHash.slice(0, 12)}`, dimension },
+    maxTokens,
+    async countTokens(texts) {
+      const requests = slices(texts, COUNT_SLICE_LENGTH).map((slice) => ({ task: "count" as const, texts: slice }));
+      return (await queue.submit("count", requests)).flatMap((answer) => answer.tokens);
+    },
+    async embed(texts, kind, signal) {
+      const requests = texts.map((text) => ({ task: "embed" as const, text }));
+      const answers = await queue.submit(kind, requests, signal);
+      return answers.map((answer) => {
+        const vector = toUnitVector(answer.vector, dimension);
+        if (vector) return vector;
+        throw backendUnavailable({ retryable: false, detail: "the built-in embedding model gave no usable vector" });
+      });
+    },
+    async close() {
+      queue.close(backendUnavailable({ retryable: false, detail: "the embedding model is closed" }));
+      await thread.close();
+    },
+  };
+}
+
+/** The texts in runs of at most `length` in all, or of one text that is longer. */
+function slices(texts: readonly string[], length: number): string[][] {
+  const runs: string[][] = [];
+  let room = 0;
+  for (const text of texts) {
+    if (text.length > room || runs.length === 0) {
+      runs.push([]);
+      room = length;
+    }
+    runs.at(-1)?.push(text);
+    room -= text.length;
+  }
+  return runs;
+}
+
+function toDirectoryUrl(directory: URL | string): URL {
+  const url = typeof directory === "string" ? pathToFileURL(directory) : directory;
+  return url.href.endsWith("/") ? url : new URL(`${url.href}/`);
+}

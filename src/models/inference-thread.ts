@@ -1,0 +1,53 @@
+import { Worker } from "node:worker_threads";
+import { backendUnavailable } from "../protocol/errors.ts";
+import type { WorkerAnswer, WorkerInput, WorkerReply, WorkerRequest } from "./inference-worker.ts";
+
+// The sources run as they are, and so do the compiled files: a worker starts from the file of its own kind.
+const WORKER = new URL(
+  import.meta.url.endsWith(".ts") ? "./inference-worker.ts" : "./inference-worker.js",
+  import.meta.url,
+);
+
+/** One worker thread with a model in it, asked one thing at a time. */
+export interface InferenceThread {
+  /** @throws RpcError -32010 when inference fails or the thread is gone */
+  ask(request: WorkerRequest): Promise<WorkerAnswer>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a worker thread and resolves when its model answers.
+ *
+ * @throws Error when the runtime cannot load the model
+ */
+export async function startInferenceThread(input: WorkerInput): Promise<InferenceThread> {
+  const worker = new Worker(WORKER, { workerData: input, name: "embedding", transferList: [input.weights.buffer] });
+  let waiting = Promise.withResolvers<WorkerReply>();
+  let gone: Error | undefined;
+  const fail = (cause: Error) => {
+    gone ??= cause;
+    waiting.reject(gone);
+  };
+  worker.on("message", (reply: WorkerReply) => waiting.resolve(reply));
+  worker.on("error", fail);
+  worker.on("exit", (code) => fail(new Error(`the embedding thread ended with exit code ${code}`)));
+  await waiting.promise;
+  return {
+    async ask(request) {
+      waiting = Promise.withResolvers<WorkerReply>();
+      if (gone) waiting.reject(gone);
+      else worker.postMessage(request);
+      const reply = await waiting.promise.catch((cause: Error) => {
+        throw modelFailed(cause);
+      });
+      if (reply.kind === "answer") return reply;
+      throw modelFailed(new Error(reply.kind === "failed" ? reply.message : "the embedding thread started twice"));
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
+}
+
+const modelFailed = (cause: Error) =>
+  backendUnavailable({ retryable: false, detail: "the built-in embedding model failed" }, { cause });

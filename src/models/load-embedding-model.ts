@@ -1,0 +1,21 @@
+import type { Config } from "../config/config.ts";
+import { loadBuiltinModel } from "./builtin-model.ts";
+import type { EmbeddingModel } from "./embedding.ts";
+import { openAiEmbeddingModel } from "./openai-embeddings.ts";
+
+/** The model that comes with the server; `src/` and `dist/` lie beside `models/` alike. */
+const BUILTIN_DIRECTORY = new URL("../../models/all-minilm-l6-v2-int8/", import.meta.url);
+
+/**
+ * The embedding model that the configuration names.
+ *
+ * @throws ModelFilesError when the built-in model's files are missing or are not the pinned ones
+ */
+export async function loadEmbeddingModel(config: Config["models"]["embedding"]): Promise<EmbeddingModel> {
+  switch (config.provider) {
+    case "builtin":
+      return loadBuiltinModel({ directory: BUILTIN_DIRECTORY, threads: config.threads });
+    case "openai":
+      return openAiEmbeddingModel(config);
+  }
+}
