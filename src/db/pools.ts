@@ -55,9 +55,12 @@ export class RolePool implements LeaseSource {
     // Its own connection, or a cancel would wait for the very connections that it is to free.
     this.#cancels = new pg.Pool({ ...options, max: 1, idleTimeoutMillis: 10_000, allowExitOnIdle: true });
     for (const pool of [this.#pool, this.#cancels]) {
-      // A lost connection is an event on the client while it is lent and on the pool while it is not; unheard, either ends the process.
-      pool.on("connect", (client) => client.on("error", (error) => this.#report("connection-lost", error)));
-      pool.on("error", (error) => this.#report("connection-lost", error));
+      // A lost connection is an event on the client, lent or not, and once more on the pool; unheard, either ends the process.
+      pool.on("error", () => {});
+      pool.on("connect", (client) => {
+        client.once("error", (error) => this.#report("connection-lost", error));
+        client.on("error", () => {});
+      });
     }
   }
 
