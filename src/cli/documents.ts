@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { open, unlink } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { DocumentDetail, DocumentRow } from "../maintenance/documents.ts";
 import { wholeNumber } from "./client-options.ts";
@@ -94,15 +93,19 @@ async function exportAll(
 ): Promise<void> {
   const rows = operate(options, "documents.export", { tenant, corpus });
   if (options.output === undefined) return void (await printJsonLines(rows));
-  const file = createWriteStream(options.output, { flags: "wx", mode: 0o600 });
-  await once(file, "open").catch((error: unknown) => {
-    const message = `${options.output} cannot be written`;
-    throw new CommandFailure(ExitCode.usage, message, "name a file that does not exist, in a folder that does", {
-      cause: error,
-    });
+  const { output } = options;
+  const file = await open(output, "wx", 0o600).catch((error: unknown) => {
+    const remedy = "name a file that does not exist, in a folder that does";
+    throw new CommandFailure(ExitCode.usage, `${output} cannot be made`, remedy, { cause: error });
   });
-  const count = await printJsonLines(rows, file);
-  file.end();
-  await once(file, "close");
-  process.stderr.write(`${count} documents\n`);
+  try {
+    const count = await printJsonLines(rows, file.createWriteStream());
+    process.stderr.write(`${count} documents\n`);
+  } catch (error) {
+    await unlink(output); // half an export could be taken for a whole one
+    if (!isFull(error)) throw error;
+    throw new CommandFailure(ExitCode.failure, "there is no room for the export", "make room, or name another place");
+  }
 }
+
+const isFull = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOSPC";

@@ -29,7 +29,7 @@ export async function openState(folder: string, key: StateKey, restart: boolean)
     .update(JSON.stringify([key.input, key.endpoint, key.bearer]))
     .digest("hex");
   const path = join(folder, `${name.slice(0, 16)}.ndjson`);
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   if (restart) await rm(path, { force: true });
   const acknowledged = await load(path);
   const known = acknowledged.size;

@@ -1,3 +1,5 @@
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
@@ -86,15 +88,20 @@ const contextOf = (config: Config, database: OperatorDatabase): OperatorContext 
   loadSpace: () => configuredSpace(config),
 });
 
-/** Rows for a script: one JSON object a line, written as they come. */
-export async function printJsonLines(
-  rows: OperatorRows,
-  output: NodeJS.WritableStream = process.stdout,
-): Promise<number> {
+/**
+ * Rows for a script: one JSON object a line, written as they come.
+ *
+ * @param output left open when it is standard output
+ * @returns how many there were
+ */
+export async function printJsonLines(rows: OperatorRows, output: Writable = process.stdout): Promise<number> {
   let count = 0;
-  for await (const row of rows) {
-    count += 1;
-    if (!output.write(`${JSON.stringify(row)}\n`)) await new Promise((resolve) => output.once("drain", resolve));
+  async function* lines() {
+    for await (const row of rows) {
+      count += 1;
+      yield `${JSON.stringify(row)}\n`;
+    }
   }
+  await pipeline(lines, output, { end: output !== process.stdout });
   return count;
 }
