@@ -6,6 +6,7 @@ import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { CROSS_CHECKS } from "./cross-checks.ts";
 import { describeIssue } from "./describe-issue.ts";
 import { CONFIG_FILE_VARIABLE, type EnvironmentSetting, readEnvironment } from "./environment.ts";
+import { withSampleFields } from "./first-run-fields.ts";
 import { dropEmptySections, isRecord, overlay } from "./overlay.ts";
 import { pruneIssues } from "./prune-issues.ts";
 import { runRules } from "./rules.ts";
@@ -33,7 +34,7 @@ export async function loadConfig(source: { file?: string | undefined; env: NodeJ
   const place = (problem: Problem) => placed(problem, name, file, environment.settings);
   problems.push(...found.map(place));
   if (config === undefined || problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return withSampleFields(config);
 }
 
 /** Checks against the schema, and then across keys as far as the keys are sound. */

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import type { Database, StatementLimits } from "../db/database.ts";
 import type { CorpusKey, Provenance } from "../sql/documents.ts";
 import { advanceCorpus, closeChunks, closeDocuments, lockCorpus, recordVersion } from "../sql/documents.ts";
+import { versionToken } from "./version-token.ts";
 
 /**
  * Deletes documents by id in one transaction and records one version; when none of them is live, nothing is recorded.
@@ -41,6 +41,3 @@ export function deleteDocuments(
     return closed.length;
   });
 }
-
-/** An opaque `indexVersion` (RCP §7.7.1): unguessable, so that one tenant's tells nothing of another's. */
-export const versionToken = (): string => randomBytes(16).toString("base64url");

@@ -1,5 +1,5 @@
 import type { CorpusName, FieldType, FilterField, TenantId } from "../catalog/corpus.ts";
-import type { FilterScalar } from "../plan/filter.ts";
+import type { ColumnValue } from "../plan/check-meta.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /**
@@ -102,8 +102,6 @@ export function insertTexts(key: CorpusKey, version: number, rows: readonly Docu
     noRows,
   );
 }
-
-export type ColumnValue = FilterScalar | readonly FilterScalar[] | null;
 
 export interface ChunkRow {
   readonly chunkNo: number;

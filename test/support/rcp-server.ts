@@ -25,7 +25,7 @@ export interface RcpServerParts {
   /** What `configSchema` reads; the issuer of tokens and the port are the server's own. */
   readonly config?: Readonly<Record<string, unknown>> & { readonly auth?: Readonly<Record<string, unknown>> };
   /** `PLAN_ONLY_HANDLERS` when absent. */
-  readonly handlers?: Partial<Record<MethodName, Handler>>;
+  readonly handlers?: { readonly [name in MethodName]?: Handler | undefined };
   /** For tests whose handlers or sessions reach one; `NO_DATABASE` when absent. */
   readonly database?: Database;
   readonly corpora?: CorpusStore;

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import type { Corpus, FilterFields } from "../catalog/corpus.ts";
+import { packPostings } from "../catalog/posting-block.ts";
+import { checkSpace } from "../db/check-space.ts";
+import type { Database, StatementLimits, TenantTransaction } from "../db/database.ts";
+import type { EmbeddingModel } from "../models/embedding.ts";
+import type { AddPlan } from "../plan/plan-add.ts";
+import { unauthorized } from "../protocol/errors.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
+import { createCorpus } from "../sql/corpora.ts";
+import * as documents from "../sql/documents.ts";
+import { appendPostings } from "../sql/postings.ts";
+import { createTenant } from "../sql/tenants.ts";
+import { embedInBatches } from "./embed-batches.ts";
+
+import { type PreparedDocument, prepareDocument } from "./prepare-document.ts";
+import { versionToken } from "./version-token.ts";
+
+export interface AddContext {
+  readonly database: Database;
+  readonly embedding: EmbeddingModel;
+  readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
+  readonly by: documents.Provenance & { readonly trustCeiling: TrustLevel };
+  readonly fields: FilterFields;
+  readonly chunkTokens: number;
+  readonly overlapTokens: number;
+  readonly embedBatch: number;
+  /** Make the tenant and the corpus when this is the first write to them. */
+  readonly create: boolean;
+}
+
+export interface AddResult {
+  /** One per document sent, in their order. */
+  readonly ids: readonly string[];
+  readonly chunks: number;
+  /** Undefined when there was nothing to write. */
+  readonly indexVersion: string | undefined;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Upserts documents: chunked, screened and embedded first, then written in one transaction that replaces every earlier chunk of
+ * the same ids. An id sent twice in one call keeps its last document.
+ *
+ * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32010, -32012, -32014
+ * @see RCP §7.10
+ */
+export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddContext): Promise<AddResult> {
+  const sent = plan.documents.map((document) => ({ ...document, docId: document.docId ?? randomUUID() }));
+  const ids = sent.map((document) => document.docId);
+  if (sent.length === 0) return { ids, chunks: 0, indexVersion: undefined, notes: plan.notes };
+  const { embedding, limits } = context;
+  checkSpace(corpus, embedding.space);
+
+  const last = new Map(sent.map((document, index) => [document.docId, { document, index }]));
+  const notes = [...plan.notes];
+  const prepared: PreparedDocument[] = [];
+  for (const { document, index } of last.values())
+    prepared.push(
+      await prepareDocument(document, `documents[${index}]`, corpus, { ...context, chunk: plan.chunk, notes }),
+    );
+  const vectors = await embedInBatches(
+    embedding,
+    prepared.flatMap((one) => one.chunks.map((chunk) => chunk.modelText)),
+    context.embedBatch,
+    limits.signal,
+  );
+
+  const statementLimits = { signal: limits.signal, timeoutMs: limits.remainingMs() };
+  const indexVersion = await write(prepared, vectors, corpus, context, statementLimits);
+  return { ids, chunks: prepared.reduce((sum, one) => sum + one.chunks.length, 0), indexVersion, notes };
+}
+
+function write(
+  prepared: readonly PreparedDocument[],
+  vectors: readonly string[],
+  corpus: Corpus,
+  context: AddContext,
+  limits: StatementLimits,
+): Promise<string> {
+  const key = { tenantId: corpus.tenantId, corpus: corpus.name };
+  const docIds = prepared.map((one) => one.row.docId);
+  return context.database.write("adder", corpus.tenantId, limits, async (transaction) => {
+    const before = await lock(transaction, corpus, context.create);
+    const version = before.version + 1;
+    const chunks = numberChunks(prepared, vectors, before.nextChunk);
+
+    const closed = await transaction.query(documents.closeDocuments(key, docIds, version));
+    await transaction.query(
+      documents.insertDocuments(
+        key,
+        version,
+        context.by,
+        prepared.map((one) => one.row),
+      ),
+    );
+    await transaction.query(
+      documents.insertTexts(
+        key,
+        version,
+        prepared.map((one) => one.row),
+      ),
+    );
+    const [gone = { chunks: 0, length: 0 }] =
+      closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, docIds, version));
+    if (chunks.rows.length > 0) {
+      await transaction.query(
+        documents.insertChunks(key, corpus.placement, version, [...context.fields.values()], chunks.rows),
+      );
+      await transaction.query(appendPostings(key.tenantId, key.corpus, packPostings(chunks.postings)));
+    }
+    const next = {
+      counters: {
+        version,
+        nextChunk: before.nextChunk + chunks.rows.length,
+        liveDocuments: before.liveDocuments - closed.length + prepared.length,
+        liveChunks: before.liveChunks - gone.chunks + chunks.rows.length,
+        liveLength: before.liveLength - gone.length + chunks.length,
+      },
+      token: versionToken(),
+      action: "add" as const,
+      issuer: context.by.issuer,
+      subject: context.by.subject,
+      tokenId: context.by.tokenId,
+    };
+    await transaction.query(documents.advanceCorpus(key, next));
+    await transaction.query(documents.recordVersion(key, next));
+    return next.token;
+  });
+}
+
+async function lock(
+  transaction: TenantTransaction,
+  corpus: Corpus,
+  create: boolean,
+): Promise<documents.CorpusCounters> {
+  if (create) {
+    await transaction.query(createTenant(corpus.tenantId));
+    await transaction.query(createCorpus(corpus));
+  }
+  const [counters] = await transaction.query(documents.lockCorpus({ tenantId: corpus.tenantId, corpus: corpus.name }));
+  if (counters === undefined) throw unauthorized();
+  return counters;
+}
+
+/** Gives each chunk its number and vector, in the documents' order. */
+function numberChunks(prepared: readonly PreparedDocument[], vectors: readonly string[], firstChunk: number) {
+  const rows: documents.ChunkRow[] = [];
+  const postings: { chunkNo: number; length: number; counts: ReadonlyMap<string, number> }[] = [];
+  let length = 0;
+  for (const { row, columns, chunks } of prepared) {
+    for (const [ordinal, chunk] of chunks.entries()) {
+      const chunkNo = firstChunk + rows.length;
+      const embedding = vectors[rows.length];
+      if (embedding === undefined) throw new Error("the model gave fewer vectors than texts");
+      rows.push({
+        chunkNo,
+        docId: row.docId,
+        ordinal,
+        terms: chunk.length,
+        start: chunk.start,
+        end: chunk.end,
+        embedding,
+        fields: columns,
+      });
+      postings.push({ chunkNo, length: chunk.length, counts: chunk.termCounts });
+      length += chunk.length;
+    }
+  }
+  return { rows, postings, length };
+}

@@ -1,0 +1,17 @@
+import type { EmbeddingModel } from "../models/embedding.ts";
+import { vectorLiteral } from "../sql/recall.ts";
+
+/** Embeds documents' texts, `batch` at a time, as pgvector literals in their order. */
+export async function embedInBatches(
+  model: EmbeddingModel,
+  texts: readonly string[],
+  batch: number,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const literals: string[] = [];
+  for (let from = 0; from < texts.length; from += batch) {
+    const vectors = await model.embed(texts.slice(from, from + batch), "document", signal);
+    for (const vector of vectors) literals.push(vectorLiteral(vector));
+  }
+  return literals;
+}

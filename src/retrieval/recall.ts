@@ -1,0 +1,174 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import type { PostingBlock } from "../catalog/posting-block.ts";
+import { queryTerms } from "../catalog/tokenize.ts";
+import { checkSpace } from "../db/check-space.ts";
+import type { Database, StatementLimits } from "../db/database.ts";
+import type { EmbeddingModel } from "../models/embedding.ts";
+import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
+import { loadPostings } from "../sql/postings.ts";
+import {
+  type CorpusState,
+  chunksByNumber,
+  chunksPassing,
+  closedChunks,
+  corpusState,
+  type DenseRow,
+  nearestChunks,
+} from "../sql/recall.ts";
+import type { Statement } from "../sql/sql.ts";
+import type { ReadPoint } from "../sql/visible.ts";
+import { type Bm25Result, scoreBm25 } from "./bm25.ts";
+import { type Candidate, compareIds } from "./candidate.ts";
+import { ChunkSet } from "./chunk-set.ts";
+import type { HybridRecall } from "./fuse.ts";
+
+/** Candidates of both retrievers, and the version of the corpus that they are from. */
+export interface Recall extends HybridRecall {
+  readonly indexVersion: string;
+}
+
+export interface RecallContext {
+  readonly database: Database;
+  readonly embedding: EmbeddingModel;
+  readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
+}
+
+/** What the first round trip brings, all of one snapshot. */
+interface FirstLook {
+  readonly state: CorpusState;
+  readonly dense: readonly DenseRow[];
+  readonly blocks: readonly PostingBlock[];
+  readonly closed: readonly number[];
+  readonly allowed: readonly number[] | undefined;
+}
+
+/**
+ * Finds the candidates of a plan: one round trip for everything that must be of one snapshot, then BM25 in this process, then one
+ * more for what the sparse list needs to know of its chunks. Rows of a version never change, so the second cannot disagree.
+ *
+ * @returns undefined when the corpus has no such version
+ */
+export async function recall(plan: RetrievalPlan, corpus: Corpus, context: RecallContext): Promise<Recall | undefined> {
+  const { mode } = plan.recall;
+  const isBlank = plan.query.trim() === "";
+  const vector = mode === "sparse" || isBlank ? undefined : await embedQuery(plan.query, corpus, context);
+  const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(plan.query, corpus.language);
+  const at: ReadPoint = { pin: plan.indexVersion };
+
+  const look = await firstLook({ plan, corpus, at, vector, terms: [...terms.keys()] }, context);
+  if (look === undefined) return undefined;
+  const sparse = await scoreBm25({
+    terms,
+    blocks: look.blocks,
+    liveChunks: look.state.liveChunks,
+    averageLength: look.state.liveChunks === 0 ? 0 : look.state.liveLength / look.state.liveChunks,
+    nextChunk: look.state.nextChunk,
+    closed: new ChunkSet(look.closed),
+    allowed: look.allowed === undefined ? undefined : new ChunkSet(look.allowed),
+    limit: plan.candidateK,
+    scoresOf: look.dense.map((row) => row.chunkNo),
+    signal: context.limits.signal,
+  });
+  const known = new Map(look.dense.map((row) => [row.chunkNo, row]));
+  const unknown = [...sparse.chunkNos].filter((chunkNo) => !known.has(chunkNo));
+  if (unknown.length > 0) {
+    const [rows] = await context.database.read(
+      "reader",
+      corpus.tenantId,
+      [chunksByNumber(corpus, unknown, vector)],
+      limitsOf(context),
+    );
+    for (const row of rows) known.set(row.chunkNo, row);
+  }
+  return { indexVersion: look.state.token, ...merge(look.dense, sparse, known, plan, mode) };
+}
+
+const limitsOf = ({ limits }: RecallContext): StatementLimits => ({
+  signal: limits.signal,
+  timeoutMs: limits.remainingMs(),
+});
+
+async function embedQuery(query: string, corpus: Corpus, { embedding, limits }: RecallContext): Promise<Float32Array> {
+  checkSpace(corpus, embedding.space);
+  const [vector] = await embedding.embed([query], "query", limits.signal);
+  if (vector === undefined) throw new Error("the model gave no vector for the query");
+  return vector;
+}
+
+interface Question {
+  readonly plan: RetrievalPlan;
+  readonly corpus: Corpus;
+  readonly at: ReadPoint;
+  readonly vector: Float32Array | undefined;
+  readonly terms: readonly string[];
+}
+
+async function firstLook(
+  { plan, corpus, at, vector, terms }: Question,
+  context: RecallContext,
+): Promise<FirstLook | undefined> {
+  const isSparse = terms.length > 0;
+  const none: readonly Statement<never>[] = [];
+  const dense = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
+  const postings = isSparse ? [loadPostings(corpus.tenantId, corpus.name, terms)] : none;
+  const closed = isSparse ? [closedChunks(corpus, at)] : none;
+  const allowed = isSparse && plan.filter !== undefined ? [chunksPassing(corpus, at, plan.filter)] : none;
+  const statements: readonly Statement<unknown>[] = [
+    corpusState(corpus, at),
+    ...dense,
+    ...postings,
+    ...closed,
+    ...allowed,
+  ];
+
+  const rows: readonly (readonly unknown[])[] = await context.database.read(
+    "reader",
+    corpus.tenantId,
+    statements,
+    limitsOf(context),
+  );
+  const results = rows[Symbol.iterator]();
+  /** The rows of the next statement, if it was sent. */
+  const take = <Row>(sent: readonly Statement<Row>[]): readonly Row[] | undefined =>
+    sent.length === 0 ? undefined : (results.next().value as readonly Row[]);
+  const [state] = take([corpusState(corpus, at)]) ?? [];
+  const look = {
+    dense: take(dense) ?? [],
+    blocks: take(postings) ?? [],
+    closed: take(closed)?.[0] ?? [],
+    allowed: take(allowed)?.[0],
+  };
+  return state === undefined ? undefined : { state, ...look };
+}
+
+/** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */
+function merge(
+  denseRows: readonly DenseRow[],
+  sparse: Bm25Result,
+  known: ReadonlyMap<number, DenseRow>,
+  plan: RetrievalPlan,
+  mode: RetrievalPlan["recall"]["mode"],
+): HybridRecall {
+  const sparseScores = new Map<number, number>();
+  for (const [index, row] of denseRows.entries()) sparseScores.set(row.chunkNo, sparse.asked[index] ?? 0);
+  for (const [index, chunkNo] of sparse.chunkNos.entries()) sparseScores.set(chunkNo, sparse.scores[index] ?? 0);
+
+  const toCandidate = (row: DenseRow): Candidate => ({
+    chunkNo: row.chunkNo,
+    docId: row.docId,
+    ordinal: row.ordinal,
+    dense: mode === "sparse" ? undefined : row.similarity,
+    sparse: mode === "dense" ? undefined : (sparseScores.get(row.chunkNo) ?? 0),
+  });
+  const sparseList = [...sparse.chunkNos]
+    .flatMap((chunkNo) => known.get(chunkNo) ?? []) // gone since the first look: purged
+    .map(toCandidate)
+    .sort((a, b) => (b.sparse ?? 0) - (a.sparse ?? 0) || compareIds(a, b))
+    .slice(0, plan.candidateK);
+  const candidates = [...denseRows.map(toCandidate), ...sparseList];
+  return {
+    candidates: new Map(candidates.map((candidate) => [candidate.chunkNo, candidate])),
+    dense: denseRows.map((row) => row.chunkNo),
+    sparse: sparseList.map((candidate) => candidate.chunkNo),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Principal } from "../../src/auth/principal.ts";
+import { CREDENTIALS } from "../../src/auth/principal.ts";
+import { type CorpusName, DEFAULT_CORPUS, type TenantId } from "../../src/catalog/corpus.ts";
+import { configSchema } from "../../src/config/config.ts";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import type { Database } from "../../src/db/database.ts";
+import type { Handler, Services } from "../../src/methods/handler.ts";
+import { indexAdd } from "../../src/methods/index-add.ts";
+import { indexDelete } from "../../src/methods/index-delete.ts";
+import { offerOf } from "../../src/methods/offer.ts";
+import { retrieve } from "../../src/methods/retrieve.ts";
+import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
+import { testEmbeddingModel } from "./test-embedding.ts";
+
+let tenants = 0;
+/** A tenant nobody else in this process uses. */
+export const freshTenant = (): TenantId => `tenant-${process.pid}-${tenants++}` as TenantId;
+
+export interface Caller {
+  add(
+    documents: readonly object[],
+    params?: object,
+  ): Promise<{ ids: string[]; chunks: number; _meta: { indexVersion?: string; notes?: string[] } }>;
+  delete(ids: readonly string[]): Promise<number>;
+  retrieve(params: object): Promise<RetrieveResult>;
+  hits(params: object): Promise<readonly Hit[]>;
+  ids(params: object): Promise<string[]>;
+}
+
+/** Calls the three data methods as one tenant, without HTTP; the database is real. */
+export function callerOf(
+  database: Database,
+  tenantId: TenantId,
+  options: { config?: object; principal?: Partial<Principal>; corpus?: string } = {},
+): Caller {
+  const config = configSchema.parse(options.config ?? {});
+  const services: Services = {
+    config,
+    offer: offerOf(config),
+    database,
+    corpora: new CachedCorpusStore(database),
+    embedding: testEmbeddingModel(),
+    observe: () => {},
+  };
+  const principal: Principal = {
+    issuer: "https://issuer.test",
+    subject: "user",
+    client: "test",
+    tenantId,
+    credentials: new Set(CREDENTIALS),
+    tokenId: "token-1",
+    expiresAt: 0,
+    source: "api",
+    trustCeiling: "untrusted",
+    ...options.principal,
+  };
+  const corpus = (options.corpus ?? DEFAULT_CORPUS) as CorpusName;
+  const call = (handler: Handler, params: object) =>
+    handler(
+      { ...params },
+      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000 },
+      services,
+    );
+  const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;
+  return {
+    add: (documents, params = {}) => call(indexAdd, { documents, ...params }) as ReturnType<Caller["add"]>,
+    delete: async (ids) => ((await call(indexDelete, { ids })) as { deleted: number }).deleted,
+    retrieve: ask,
+    hits: async (params) => (await ask(params)).hits,
+    ids: async (params) => (await ask(params)).hits.map((hit) => hit.id),
+  };
+}

@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { DatabaseSessionStore } from "../../src/db/session-store.ts";
+import { HANDLERS } from "../../src/methods/index.ts";
+import { filterFields } from "../../src/plan/filter-fields.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { expandVector } from "../support/expand-vector.ts";
+import { type RcpServer, type Response, startRcpServer } from "../support/rcp-server.ts";
+import { expectValidResponse } from "../support/validate-response.ts";
+
+interface Expected {
+  readonly ok?: true;
+  readonly maxHits?: number;
+  readonly ids?: number;
+  readonly deleted?: number;
+  readonly notes?: true;
+  readonly code?: number;
+  readonly field?: string;
+  readonly option?: string;
+  readonly retryable?: boolean;
+  readonly anyOf?: readonly Expected[];
+}
+
+interface Entry {
+  readonly id: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly expect: Expected;
+  readonly note?: string;
+}
+
+const entries: readonly Entry[] = JSON.parse(
+  readFileSync(new URL("data/params.json", import.meta.url), "utf8"),
+).entries;
+
+const FIELDS = {
+  year: "int",
+  rating: "float",
+  lang: "keyword",
+  tags: "keyword[]",
+  title: "text",
+  active: "bool",
+  published: "date",
+} as const;
+
+/** What this server does not offer yet. An entry that asks for one must be refused by name, whatever else is wrong with it. */
+const UNBUILT = ["rerank", "mmr", "rewrite", "recency", "level", "tokenBudget", "cursor"] as const;
+const asksFor = ({ params }: Entry) =>
+  UNBUILT.find((name) => Object.hasOwn(params, name) && (params[name] ?? false) !== false && !isRemoved(params[name]));
+const isRemoved = (value: unknown) => typeof value === "object" && value !== null && "$remove" in value;
+const built = entries.filter((entry) => asksFor(entry) === undefined);
+const unbuilt = entries.filter((entry) => asksFor(entry) !== undefined);
+
+let database: TestDatabase;
+let server: RcpServer;
+let token: string;
+let session: string;
+let currentVersion: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase({ fields: filterFields(FIELDS) });
+  server = await startRcpServer({
+    config: {
+      auth: { combinedTokens: true },
+      sessions: { mode: "required" },
+      filter: { fields: FIELDS },
+      retrieval: { maxK: 100, maxCandidateK: 1000, fusion: { method: "rrf" } },
+      limits: { maxDocumentsPerAdd: 100, maxIdsPerDelete: 1000 },
+      capabilities: { fusion: ["rrf", "weighted"], chunking: false },
+      rateLimit: { enabled: false },
+    },
+    handlers: HANDLERS,
+    database: database.database,
+    corpora: new CachedCorpusStore(database.database),
+    sessions: new DatabaseSessionStore(database.database, { idleTtlSeconds: 600, maxPerPrincipal: 100 }),
+  });
+  token = await server.token({ credentials: ["read", "add", "delete"] });
+  session = await server.initialize(token);
+  const documents = Array.from({ length: 150 }, (_, n) => ({
+    id: `doc-${n}`,
+    text: `test document number ${n}`,
+    meta: { year: 2000 + n },
+  }));
+  for (const from of [0, 75])
+    await server.call("index/add", { documents: documents.slice(from, from + 75) }, { token, session });
+  const other = await server.token({ credentials: ["add"], tenant: "globex" });
+  const otherSession = await server.initialize(other);
+  await server.call(
+    "index/add",
+    { documents: [{ id: "theirs", text: "test of globex" }] },
+    { token: other, session: otherSession },
+  );
+  const { body } = await server.call("retrieve", { query: "test", k: 1 }, { token, session });
+  currentVersion = String(body?.result?.indexVersion);
+});
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
+
+const NESTED_ARRAYS = /\{"\$gen":"nestArray","depth":(\d+)\}/g;
+
+/** The params as text. Arrays that nest deeper than a walk over values could go exist only there. */
+function paramsText(params: Entry["params"]): string {
+  const shallow = JSON.parse(JSON.stringify(params).replaceAll(NESTED_ARRAYS, '"{{nested:$1}}"'));
+  return JSON.stringify(expandVector(shallow))
+    .replaceAll(/"\{\{nested:(\d+)\}\}"/g, (_, depth) => "[".repeat(Number(depth)) + "]".repeat(Number(depth)))
+    .replaceAll("{{own.currentIndexVersion}}", currentVersion)
+    .replaceAll("{{otherTenant.docId}}", "theirs")
+    .replaceAll(/\{\{other(?:Tenant|Subject)\.sessionId\}\}/g, "session-of-another");
+}
+
+async function send({ method, params }: Entry): Promise<Response> {
+  const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${paramsText(params)}}`;
+  const answer = await server.post(`/rcp/${method}`, body, { token, session });
+  expect(answer.status).toBe(200);
+  expect(answer.text).not.toContain("-32603");
+  expect(answer.text).not.toMatch(/globex|select 1|evil|169\.254|node:internal|\.ts:/);
+  expectValidResponse(method, answer.body);
+  return answer.body ?? {};
+}
+
+/** What `response` lacks of `expected`; empty when it meets it. */
+function unmet(response: Response, expected: Expected): string[] {
+  if (expected.anyOf)
+    return expected.anyOf.some((one) => unmet(response, one).length === 0) ? [] : ["none of the answers allowed"];
+  const { result, error } = response;
+  const missing: string[] = [];
+  const check = (name: string, actual: unknown, wanted: unknown) => {
+    if (wanted !== undefined && actual !== wanted)
+      missing.push(`${name} is ${JSON.stringify(actual)}, not ${JSON.stringify(wanted)}`);
+  };
+  check("code", error?.code, expected.code);
+  check("field", error?.data?.field, expected.field);
+  check("option", error?.data?.option, expected.option);
+  check("retryable", error?.data?.retryable, expected.retryable);
+  if (!expected.ok) return missing;
+  if (result === undefined) return [`refused: ${JSON.stringify(error)}`];
+  const listOf = (name: string) => (Array.isArray(result[name]) ? result[name] : []);
+  if (expected.maxHits !== undefined && listOf("hits").length > expected.maxHits)
+    missing.push(`${listOf("hits").length} hits`);
+  check("ids", listOf("ids").length, expected.ids);
+  check("deleted", result.deleted, expected.deleted);
+  if (expected.notes && !JSON.stringify(result.usage).includes("notes")) missing.push("notes");
+  return missing;
+}
+
+describe("the shared params vectors over HTTP, on a real database", () => {
+  test("the list of entries whose option is not built yet", () => {
+    console.log(
+      `built: ${built.length}; refused as unadvertised: ${unbuilt.length}: ${unbuilt.map((entry) => `${entry.id} (${asksFor(entry)})`).join(", ")}`,
+    );
+    expect(built.length + unbuilt.length).toBe(entries.length);
+    expect(built.length).toBeGreaterThan(100);
+  });
+
+  test.each(built.map((entry) => [entry.id, entry.note ?? "", entry] as const))("%s %s", async (_id, _note, entry) => {
+    expect(unmet(await send(entry), entry.expect)).toEqual([]);
+  });
+
+  test.each(unbuilt.map((entry) => [entry.id, asksFor(entry), entry] as const))(
+    "%s is refused: %s is not advertised",
+    async (_id, option, entry) => {
+      const { error } = await send(entry);
+      // What is wrong with the params themselves may be found first.
+      if (error?.code === -32602) expect(entry.expect.code).toBe(-32602);
+      else expect([error?.code, error?.data?.option]).toEqual([-32005, option]);
+    },
+  );
+
+  test("k hits of 150 documents: as many as asked for, up to maxK", async () => {
+    for (const [k, hits] of [
+      [5, 5],
+      [100, 100],
+      [101, 100],
+    ] as const) {
+      const { body } = await server.call("retrieve", { query: "test", k, mode: "dense" }, { token, session });
+      expect(body?.result?.hits).toHaveLength(hits);
+    }
+  });
+
+  test("a call with one bad document wrote none of the good ones", async () => {
+    const documents = [{ id: "half", text: "halfway" }, { id: "bad" }];
+    await server.call("index/add", { documents }, { token, session });
+    const { body } = await server.call("index/delete", { ids: ["half"] }, { token, session });
+    expect(body?.result).toEqual({ deleted: 0 });
+  });
+
+  test("the other tenant still has the document that was asked to be deleted", async () => {
+    const reader = await server.token({ tenant: "globex" });
+    const theirs = await server.initialize(reader);
+    const { body } = await server.call(
+      "retrieve",
+      { query: "test", k: 5, mode: "dense" },
+      { token: reader, session: theirs },
+    );
+    expect(body?.result?.hits).toMatchObject([{ id: "theirs" }]);
+  });
+});
