@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
-import { DatabaseSessionStore } from "../../src/db/session-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -73,7 +72,6 @@ beforeAll(async () => {
     handlers: HANDLERS,
     database: database.database,
     corpora: new CachedCorpusStore(database.database),
-    sessions: new DatabaseSessionStore(database.database, { idleTtlSeconds: 600, maxPerPrincipal: 100 }),
   });
   token = await server.token({ credentials: ["read", "add", "delete"] });
   session = await server.initialize(token);
