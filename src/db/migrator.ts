@@ -135,6 +135,8 @@ async function lock(admin: AdminConnection, report: MigrateOptions["report"]): P
 async function apply(admin: AdminConnection, { version, name, checksum, text }: Migration): Promise<void> {
   try {
     await admin.transaction(async (transaction) => {
+      // The lock above is the session's, and a session can be lost.
+      if ((await appliedOf(transaction))?.has(version) === true) return;
       await findVectorTypes(transaction);
       await transaction.script(text);
       await transaction.script("set local role pgrcp_owner");
