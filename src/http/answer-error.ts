@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import type { Observe } from "../observability/observation.ts";
 import { payloadTooLarge } from "../protocol/errors.ts";
 import { encodeError, internalError } from "../rpc/response.ts";
+import { closeGently } from "./connections.ts";
 import { sendJson } from "./reply.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
@@ -15,6 +16,7 @@ export function answerError(maxBodyBytes: number, observe: Observe) {
     const refusal = refusalOf(error, maxBodyBytes);
     if (refusal.status >= 500 && error !== refusal) observe({ kind: "internal-error", where: "http", error });
     reply.code(refusal.status).headers(refusal.headers);
+    if (refusal.headers.connection === "close" && reply.raw.socket !== null) closeGently(reply.raw.socket);
     return refusal.body === undefined ? reply.send() : sendJson(reply, encodeError(null, refusal.body));
   };
 }

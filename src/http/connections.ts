@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /** The open connections of a server: Node itself loses sight of those that never sent a request or finished a handshake. */
@@ -56,3 +57,18 @@ const peerOf = ({
   remoteAddress?: string | undefined;
   remotePort?: number | undefined;
 }) => `${remoteAddress} ${remotePort}`;
+
+/** How long a refused client may go on sending. */
+const LINGER_MS = 1_000;
+
+/**
+ * Makes a connection that is to be closed after its answer end gently. Closed while the client still sends, the kernel would
+ * reset it and the client would lose the answer with it; so our half ends first, and what comes is read and dropped.
+ */
+export function closeGently(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("close", () => clearTimeout(timer));
+  };
+}

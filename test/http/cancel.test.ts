@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Handler } from "../../src/methods/handler.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { PLAN_ONLY_HANDLERS } from "../support/plan-only-handlers.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 
-/** Ends by itself soon enough for a test whose cancel must do nothing. */
-const slow: Handler = async () => {
-  await new Promise((resolve) => setTimeout(resolve, 400));
-  return { hits: [], usage: {} };
+/** Runs until the test lets it finish. */
+let started = Promise.withResolvers<void>();
+let finish = Promise.withResolvers<object>();
+const slow: Handler = () => {
+  started.resolve();
+  return finish.promise;
 };
 
 let database: TestDatabase;
@@ -16,12 +18,15 @@ beforeAll(async () => {
   database = await openTestDatabase();
   server = await startRcpServer({ handlers: { ...PLAN_ONLY_HANDLERS, retrieve: slow }, database: database.database });
 });
+beforeEach(() => {
+  started = Promise.withResolvers();
+  finish = Promise.withResolvers();
+});
 afterAll(async () => {
   await server.close();
   await database.close();
 });
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const cancelOf = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancel", params: { id } });
 
 describe("RCP §7.14, notifications/cancel", () => {
@@ -29,7 +34,7 @@ describe("RCP §7.14, notifications/cancel", () => {
     const token = await server.token();
     const session = await server.initialize(token);
     const running = server.call("retrieve", {}, { token, session, id: 7 });
-    await pause(150);
+    await started.promise;
 
     const cancel = await server.post("/rcp/notifications/cancel", cancelOf(7), { token, session });
 
@@ -42,7 +47,7 @@ describe("RCP §7.14, notifications/cancel", () => {
     const session = await server.initialize(token);
     const foreign = await server.token({ tenant: "globex" });
     const running = server.call("retrieve", {}, { token, session, id: 7 });
-    await pause(150);
+    await started.promise;
 
     for (const [id, caller] of [
       [8, { token, session }],
@@ -54,6 +59,7 @@ describe("RCP §7.14, notifications/cancel", () => {
     ] as const)
       expect((await server.post("/rcp/notifications/cancel", cancelOf(id), caller)).status).toBe(204);
 
+    finish.resolve({ hits: [] });
     expect(await running).toMatchObject({ body: { id: 7, result: { hits: [] } } });
   });
 });

@@ -136,11 +136,11 @@ describe("RCP §13, a session", () => {
   });
 
   test("is over when it was idle too long, and is kept by use", async () => {
-    const server = await serve({ sessions: { idleTtlSeconds: 1 } });
+    const server = await serve({ sessions: { idleTtlSeconds: 2 } });
     const { token, session } = await opened(server);
     const idle = await server.initialize(token);
-    for (let use = 0; use < 4; use++) {
-      await new Promise((resolve) => setTimeout(resolve, 400));
+    for (let use = 0; use < 5; use++) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
       expectValidSuccess("retrieve", (await server.call("retrieve", QUERY, { token, session })).body);
     }
 

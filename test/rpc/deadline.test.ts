@@ -20,8 +20,9 @@ describe("withDeadline", () => {
     });
 
     await expect(work).rejects.toMatchObject({ code: ErrorCode.Timeout, data: { retryable: true } });
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(49);
-    expect(performance.now() - startedAt).toBeLessThan(150);
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThanOrEqual(49);
+    expect(tookMs).toBeLessThan(1_000);
     expect(deadline?.signal.reason).toMatchObject({ code: ErrorCode.Timeout });
   });
 
@@ -65,6 +66,8 @@ describe("withDeadline", () => {
       }),
     ).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(seen).toEqual([40, 1]);
+    expect(seen[0]).toBeGreaterThan(1);
+    expect(seen[0]).toBeLessThanOrEqual(40);
+    expect(seen[1]).toBe(1);
   });
 });
