@@ -1,0 +1,127 @@
+import { type ExecFileException, execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { request } from "node:https";
+import { createServer } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const READY_WITHIN_MS = 120_000;
+
+export type Credential = "read" | "add" | "delete";
+
+/** A docker compose project of its own: other ports, networks and volumes than one that may be running here. */
+export class ComposeStack {
+  readonly #project = `pgrcp-test-${randomBytes(4).toString("hex")}`;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly serverPort: number;
+  readonly tlsPort: number;
+
+  constructor(ports: { server: number; http: number; tls: number }) {
+    this.serverPort = ports.server;
+    this.tlsPort = ports.tls;
+    this.#environment = {
+      ...process.env,
+      RCP_PORT: String(ports.server),
+      RCP_HTTP_PORT: String(ports.http),
+      RCP_HTTPS_PORT: String(ports.tls),
+    };
+  }
+
+  /** @returns standard output */
+  compose(...args: readonly string[]): Promise<string> {
+    return run(["compose", "--project-name", this.#project, "--profile", "tls", ...args], this.#environment);
+  }
+
+  async up(): Promise<void> {
+    await this.compose("up", "--detach", "--build");
+    const deadline = Date.now() + READY_WITHIN_MS;
+    while (!(await this.#isReady())) {
+      if (Date.now() > deadline) throw new Error(`not ready in time:\n${await this.compose("logs", "server")}`);
+      await sleep(500);
+    }
+  }
+
+  async #isReady(): Promise<boolean> {
+    return fetch(`http://127.0.0.1:${this.serverPort}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  async token(credential: Credential): Promise<string> {
+    const args = ["--tenant", "demo", "--credential", credential, "--subject", "compose-test"];
+    return (await this.compose("run", "--rm", "-T", "token", ...args)).trim();
+  }
+
+  /** What the engine says about a service's container. */
+  async inspect(service: string): Promise<ContainerFacts> {
+    const id = (await this.compose("ps", "--all", "--quiet", service)).trim();
+    const [facts] = JSON.parse(await run(["inspect", id], this.#environment)) as [ContainerFacts];
+    return facts;
+  }
+
+  /** The certificate of the ingress's own authority. */
+  authority(): Promise<string> {
+    return this.compose("exec", "-T", "caddy", "cat", "/data/caddy/pki/authorities/local/root.crt");
+  }
+}
+
+export interface ContainerFacts {
+  readonly Config: { readonly User: string; readonly Env: readonly string[] };
+  readonly HostConfig: {
+    readonly ReadonlyRootfs: boolean;
+    readonly CapAdd: readonly string[] | null;
+    readonly SecurityOpt: readonly string[] | null;
+    readonly PortBindings: Readonly<Record<string, readonly { readonly HostIp: string }[]>> | null;
+  };
+  readonly Mounts: readonly { readonly Destination: string; readonly RW: boolean }[];
+}
+
+/** Calls a method through the TLS ingress, which must show a certificate for localhost that the authority has signed. */
+export async function callOverTls(
+  stack: ComposeStack,
+  { authority, token, method, params }: { authority: string; token: string; method: string; params: object },
+): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  return await new Promise((resolve, reject) => {
+    const call = request(`https://localhost:${stack.tlsPort}/rcp/${method}`, {
+      method: "POST",
+      ca: authority,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    });
+    call.on("error", reject);
+    call.on("response", (response) => text(response).then((answer) => resolve(JSON.parse(answer)), reject));
+    call.end(body);
+  });
+}
+
+/** Ports that were free a moment ago. */
+export async function freePorts(): Promise<{ server: number; http: number; tls: number }> {
+  const listeners = [createServer(), createServer(), createServer()];
+  const [server = 0, http = 0, tls = 0] = await Promise.all(
+    listeners.map(
+      (listener) =>
+        new Promise<number>((resolve) => {
+          listener.listen(0, "127.0.0.1", () => {
+            const address = listener.address();
+            resolve(typeof address === "object" && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(listeners.map((listener) => new Promise((resolve) => listener.close(resolve))));
+  return { server, http, tls };
+}
+
+function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const options = { cwd: ROOT, env, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    execFile("docker", args, options, (error: ExecFileException | null, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else
+        reject(new Error(`docker ${args.join(" ")} ended with ${error.code}:\n${stdout}${stderr}`, { cause: error }));
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ErrorCode } from "../../src/protocol/errors.ts";
+import { ComposeStack, callOverTls, freePorts } from "./compose-stack.ts";
+
+const MINUTE = 60_000;
+const LIGHTHOUSE = { id: "lighthouse", text: "The lighthouse keeper climbs the stairs and lights the lamp." };
+const BAKERY = { id: "bakery", text: "The baker kneads dough before dawn." };
+
+/** Builds images and starts containers, so it runs only where that was asked for. */
+describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { timeout: 5 * MINUTE }, () => {
+  let stack: ComposeStack;
+  let authority: string;
+  let readToken: string;
+
+  const retrieve = (token: string) =>
+    callOverTls(stack, { authority, token, method: "retrieve", params: { query: "who lights the lamp", k: 1 } });
+  const add = (token: string, documents: readonly object[]) =>
+    callOverTls(stack, { authority, token, method: "index/add", params: { documents } });
+
+  beforeAll(async () => {
+    stack = new ComposeStack(await freePorts());
+    await stack.up();
+    authority = await stack.authority();
+    readToken = await stack.token("read");
+  }, 20 * MINUTE);
+
+  afterAll(async () => {
+    await stack.compose("down", "--volumes", "--remove-orphans");
+  }, 5 * MINUTE);
+
+  test("what an add token has written, a read token retrieves over TLS", async () => {
+    const added = await add(await stack.token("add"), [LIGHTHOUSE, BAKERY]);
+    const found = await retrieve(readToken);
+
+    expect(added).toMatchObject({ result: { ids: ["lighthouse", "bakery"] } });
+    expect(found).toMatchObject({ result: { hits: [{ id: "lighthouse", text: LIGHTHOUSE.text }] } });
+  });
+
+  test("a read token may not add", async () => {
+    expect(await add(readToken, [BAKERY])).toMatchObject({ error: { code: ErrorCode.Unauthorized } });
+  });
+
+  test("the operator sees what was written", async () => {
+    const listed = await stack.compose("run", "--rm", "-T", "operator", "documents", "list", "demo", "default");
+
+    expect(listed).toContain("lighthouse");
+  });
+
+  test("Postgres is published nowhere, and the server on this machine's loopback alone", async () => {
+    const [database, server] = await Promise.all([stack.inspect("database"), stack.inspect("server")]);
+
+    expect(Object.values(database.HostConfig.PortBindings ?? {}).flat()).toEqual([]);
+    expect(Object.values(server.HostConfig.PortBindings ?? {}).flat()).toMatchObject([{ HostIp: "127.0.0.1" }]);
+  });
+
+  test("the server runs as a plain user who can write nothing and gain nothing", async () => {
+    const { Config, HostConfig } = await stack.inspect("server");
+    const status = await stack.compose("exec", "-T", "server", "cat", "/proc/1/status");
+    const write = stack.compose("exec", "-T", "server", "node", "-e", 'fs.writeFileSync("/app/written", "")');
+
+    expect(Config.User).toBe("1000:1000");
+    expect(HostConfig.ReadonlyRootfs).toBe(true);
+    expect(status).toMatch(/^Uid:\s+1000\s+1000\s+1000\s+1000$/m);
+    expect(status).toMatch(/^CapBnd:\s+0{16}$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    await expect(write).rejects.toThrow(/EROFS/);
+  });
+
+  test("the server holds the four logins and the public keys, and no other secret", async () => {
+    const { Mounts } = await stack.inspect("server");
+    const secrets = await stack.compose("exec", "-T", "server", "find", "/secrets", "-type", "f");
+
+    expect(Mounts.filter(({ RW }) => RW).map(({ Destination }) => Destination)).toEqual([]);
+    expect(secrets.trim().split("\n").sort()).toEqual([
+      "/secrets/logins/adder",
+      "/secrets/logins/deleter",
+      "/secrets/logins/reader",
+      "/secrets/logins/state",
+      "/secrets/public/jwks.json",
+    ]);
+  });
+
+  test("no secret stands in a container's environment", async () => {
+    const files = ["superuser/password", "superuser/url", "operator/password", "logins/reader", "logins/adder"];
+    const paths = files.map((file) => `/secrets/${file}`);
+    const secrets = await Promise.all(
+      paths.map((path) => stack.compose("run", "--rm", "-T", "--no-deps", "--entrypoint", "cat", "secrets", path)),
+    );
+    const containers = await Promise.all(["database", "migrate", "server", "caddy"].map((name) => stack.inspect(name)));
+    const environment = containers.flatMap(({ Config }) => Config.Env).join("\n");
+
+    expect(secrets.every((secret) => secret.length >= 40)).toBe(true);
+    expect(secrets.filter((secret) => environment.includes(secret))).toEqual([]);
+  });
+
+  test("the health check agrees that the server is ready", async () => {
+    const probe = "fetch('http://127.0.0.1:8787/readyz').then((r) => process.exit(r.ok ? 0 : 1))";
+
+    await expect(stack.compose("exec", "-T", "server", "node", "-e", probe)).resolves.toBe("");
+  });
+
+  test("documents, logins and tokens outlive down and up", async () => {
+    await stack.compose("down");
+    await stack.up();
+
+    expect(await retrieve(readToken)).toMatchObject({ result: { hits: [{ id: "lighthouse" }] } });
+  });
+});
