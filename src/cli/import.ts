@@ -18,6 +18,8 @@ import { visibleLine } from "./terminal-text.ts";
 /** `pgrcp import`: adds documents through a running server and can be run again until all are there. */
 
 const TOKEN_FILE = ".pgrcp/dev/add.token";
+/** Retries of one request: about half a minute, in which a server can be started again. */
+const PATIENCE = 10;
 const STATE_FOLDER = ".pgrcp/imports";
 
 interface ImportCommandOptions extends ServerOptions {
@@ -61,6 +63,7 @@ async function importDocuments(path: string, options: ImportCommandOptions): Pro
   const source = await openSource(path);
   const progress = createProgress("importing");
   const { client, token } = await connect(options, TOKEN_FILE, {
+    retry: { retries: PATIENCE },
     onRetry: ({ delayMs, error }) =>
       progress.line(`waiting ${(delayMs / 1000).toFixed(1)} s: ${visibleLine(error.message)}`),
   });
