@@ -16,24 +16,18 @@ export function pruneIssues(
   const rest: unknown = structuredClone(input);
   const pruned: Path[] = [];
   let left = issues;
-  // Taking out a part of a list or of a provider can leave its parent incomplete, which the next round takes out.
+  // A list that lost an element, or a section that lost a key it needs, is taken out whole by the next round.
   for (let round = 0; round < 4; round++) {
     for (const issue of left) {
       const path = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
       if (issue.code === "unrecognized_keys") for (const key of issue.keys) remove(rest, [...path, key]);
-      else pruned.push(remove(rest, wholeList(path)));
+      else pruned.push(remove(rest, path));
     }
     const parsed = configSchema.safeParse(rest);
     if (parsed.success) return { config: parsed.data, pruned };
     left = parsed.error.issues;
   }
   return undefined;
-}
-
-/** A list with a bad element is taken out whole: without the element it would mean something else. */
-function wholeList(path: Path): Path {
-  const index = path.findIndex((part) => typeof part === "number");
-  return index < 0 ? path : path.slice(0, index);
 }
 
 /** Deletes what stands at the path, or its parent when nothing stands there: a section that lacks a key. */

@@ -212,6 +212,13 @@ describe("settings", () => {
     expect(await at({ nbf: null })).toBe("nbf");
   });
 
+  test.each(["exp", "nbf", "iat"])("an infinite %s is no time", async (name) => {
+    for (const endless of ["1e400", "-1e400"]) {
+      const text = JSON.stringify({ ...goodClaims(), [name]: "endless" }).replace('"endless"', endless);
+      expect(await outcome(await key.signText(text), auth)).toBe(name);
+    }
+  });
+
   test("lifetime is capped, exactly", async () => {
     const settings = authWith(key, { maxLifetimeSeconds: 600 });
     const now = Math.floor(Date.now() / 1000);

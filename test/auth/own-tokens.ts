@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { SignJWT } from "jose";
+import { CompactSign, SignJWT } from "jose";
 import { createTokenVerifier, type VerifierOptions } from "../../src/auth/jwt-verifier.ts";
 import type { Principal } from "../../src/auth/principal.ts";
 import { TokenRefused } from "../../src/auth/verify-token.ts";
@@ -11,6 +11,8 @@ export const ISSUER = "https://idp.test/";
 export interface IssuerKey {
   readonly jwk: Record<string, unknown>;
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+  /** Signs a payload as it is written, for what JSON.stringify cannot write. */
+  signText(payload: string): Promise<string>;
 }
 
 /** A new P-256 key. The claims of what it signs are those of a good read token, but for what is given. */
@@ -21,6 +23,10 @@ export function issuerKey(kid: string, issuer = ISSUER): IssuerKey {
     sign: (claims = {}, header = {}) =>
       new SignJWT({ ...goodClaims(issuer), ...claims })
         .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt", ...header })
+        .sign(privateKey),
+    signText: (payload) =>
+      new CompactSign(new TextEncoder().encode(payload))
+        .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt" })
         .sign(privateKey),
   };
 }

@@ -161,6 +161,19 @@ auth:
     ]);
   });
 
+  test.each([
+    "auth: {issuers: [{issuer: 5, jwksUri: 'https://a.example/'}, {issuer: b}], add: {issuer: c}}",
+    "auth: {issuers: [{issuer: a, jwks: {keys: [5]}}]}",
+    "auth: {issuers: [{issuer: a, jwksFile: f, algorithms: [none]}]}",
+    "server: {trustedProxies: [x, 10.0.0.0/8]}",
+    "models: {embedding: {provider: openai, url: x}}",
+  ])("beside %j, a contradiction elsewhere is still found", async (yaml) => {
+    const problems = await problemsOf(`${yaml}\nindexing: {overlapTokens: 256}`);
+
+    expect(problems.join("\n")).toMatch(/^indexing\.overlapTokens .*must be less than/m);
+    expect(problems.join("\n")).not.toMatch(/exactly one of|is empty/);
+  });
+
   test("the error exits with 2, counts its problems and puts each on a line", async () => {
     const error = await loadConfig({ file: await fileWith(yaml), env: {} }).catch((thrown: unknown) => thrown);
 
