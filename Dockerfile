@@ -46,7 +46,8 @@ COPY --from=build /app/deploy /app/deploy
 COPY --from=build /app/migrations /app/migrations
 COPY --from=build /app/samples /app/samples
 COPY --from=build /app/dist /app/dist
-ENV NODE_ENV=production
+# onnxruntime reports its use to its makers unless told not to.
+ENV NODE_ENV=production ORT_DISABLE_TELEMETRY=1
 WORKDIR /app
 USER 1000:1000
 EXPOSE 8787

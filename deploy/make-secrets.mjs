@@ -70,5 +70,8 @@ try {
   tokenKeys();
 } catch (error) {
   if (error.code !== "EACCES" && error.code !== "EROFS") throw error;
-  fail(`${error.path} cannot be written by user ${process.getuid()}`, "give that user the folder, or remove the volume");
+  fail(
+    `${error.path} cannot be written by user ${process.getuid()}`,
+    "give that user the folder, or remove the volume",
+  );
 }
