@@ -93,7 +93,10 @@ export const embeddedOver = (engine: EmbeddedEngine, release: () => Promise<void
 export async function openEmbedded({ database }: Config): Promise<Embedded> {
   const claim = await claimDataDirectory(database.embeddedDir);
   try {
-    const engine = await EmbeddedEngine.open({ dataDir: join(database.embeddedDir, "data") }, database.poolWaitMs);
+    const engine = await EmbeddedEngine.open(
+      { dataDir: join(database.embeddedDir, "data") },
+      { waitMs: database.poolWaitMs },
+    );
     await claim.recordEngine();
     return embeddedOver(engine, claim.release);
   } catch (cause) {

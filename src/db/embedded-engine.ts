@@ -8,7 +8,13 @@ import type { Lease } from "./lease.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { WorkerStream } from "./worker-stream.ts";
 
-/** An abandoned statement that runs longer than this costs the thread its life; the data directory is opened anew. */
+export interface EngineLimits {
+  /** How long a caller waits for its turn. */
+  readonly waitMs: number;
+  /** An abandoned statement that runs on for longer costs the thread its life, and the data directory is opened anew. */
+  readonly runawayMs?: number;
+}
+
 const RUNAWAY_MS = 15_000;
 
 /** Beside this file, as source or as built. */
@@ -57,19 +63,21 @@ async function start(data: EmbeddedWorkerData): Promise<Session> {
 export class EmbeddedEngine {
   readonly #data: EmbeddedWorkerData;
   readonly #turns: OneAtATime;
+  readonly #runawayMs: number;
   #session: Promise<Session>;
   #closed = false;
 
-  private constructor(data: EmbeddedWorkerData, session: Session, waitMs: number) {
+  private constructor(data: EmbeddedWorkerData, session: Session, { waitMs, runawayMs = RUNAWAY_MS }: EngineLimits) {
     this.#data = data;
     this.#session = Promise.resolve(session);
     this.#turns = new OneAtATime(waitMs);
+    this.#runawayMs = runawayMs;
     this.#watch(session);
   }
 
   /** @throws Error with Postgres' own message when the data cannot be opened */
-  static async open(data: EmbeddedWorkerData, waitMs: number): Promise<EmbeddedEngine> {
-    return new EmbeddedEngine(data, await start(data), waitMs);
+  static async open(data: EmbeddedWorkerData, limits: EngineLimits): Promise<EmbeddedEngine> {
+    return new EmbeddedEngine(data, await start(data), limits);
   }
 
   async acquire(signal: AbortSignal, patient = false): Promise<Lease> {
@@ -112,7 +120,9 @@ export class EmbeddedEngine {
     if (this.#closed) return;
     this.#closed = true;
     await this.#turns.enter(new AbortController().signal, true);
-    const { worker, ended } = await this.#session;
+    const session = await this.#session.catch(() => undefined);
+    if (session === undefined) return;
+    const { worker, ended } = session;
     request(worker, { kind: "close" });
     await Promise.race([ended, sleep(5_000, undefined, { ref: false })]);
     await worker.terminate();
@@ -123,7 +133,7 @@ export class EmbeddedEngine {
       .catch(() => {})
       .then(() => (client.getTransactionStatus() === "I" ? [] : runBatch(client, [{ text: "rollback", values: [] }])));
     const late = Symbol("late");
-    const runaway = sleep(RUNAWAY_MS, late, { ref: false });
+    const runaway = sleep(this.#runawayMs, late, { ref: false });
     const outcome = await Promise.race([rolledBack, runaway]).catch(() => late);
     if (outcome === late) await worker.terminate();
     this.#turns.leave();

@@ -87,7 +87,7 @@ describe("a read", () => {
     const { error, ms } = await timed(read(sleep(1), 100));
 
     expect(error).toMatchObject({ code: ErrorCode.Timeout, data: { retryable: true } });
-    expect(ms).toBeLessThan(200);
+    expect(ms).toBeLessThan(500);
     await expectUsable();
   });
 
@@ -99,7 +99,7 @@ describe("a read", () => {
     const { error, ms } = await timed(read(sleep(1), 10_000, controller.signal));
 
     expect(error).toBe(reason);
-    expect(ms).toBeLessThan(150);
+    expect(ms).toBeLessThan(500);
     await expectUsable();
   });
 
@@ -107,7 +107,7 @@ describe("a read", () => {
     const { error, ms } = await timed(read(sleep(1), 10_000, AbortSignal.abort("gone")));
 
     expect(error).toBe("gone");
-    expect(ms).toBeLessThan(50);
+    expect(ms).toBeLessThan(500);
   });
 });
 
@@ -171,7 +171,7 @@ describe("a write", () => {
     );
 
     expect(error).toMatchObject({ code: ErrorCode.Timeout });
-    expect(ms).toBeLessThan(250);
+    expect(ms).toBeLessThan(600);
     expect(await exists("w5")).toBe(false);
   });
 

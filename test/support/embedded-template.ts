@@ -24,7 +24,7 @@ async function templateFile(): Promise<string> {
 }
 
 async function build(file: string): Promise<void> {
-  const engine = await EmbeddedEngine.open({}, 60_000);
+  const engine = await EmbeddedEngine.open({}, { waitMs: 60_000 });
   const { admin } = embeddedOver(engine, async () => {});
   await migrate(admin, { fields: new Map(), columnValueOf: () => null });
   const unfinished = `${file}.${process.pid}`;
@@ -34,7 +34,7 @@ async function build(file: string): Promise<void> {
 }
 
 /** Test files run side by side; one builds, the others wait. A builder that died is not waited for longer than a minute. */
-async function template(): Promise<string> {
+export async function embeddedTemplate(): Promise<string> {
   const file = await templateFile();
   const mark = `${file}.building`;
   for (let waited = 0; !existsSync(file); waited += 100) {
@@ -56,7 +56,7 @@ async function template(): Promise<string> {
 export async function openEmbeddedCopy(
   config: Config,
 ): Promise<Embedded & { config: Config; close: () => Promise<void> }> {
-  const engine = await EmbeddedEngine.open({ dump: await template() }, config.database.poolWaitMs);
+  const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: config.database.poolWaitMs });
   const embedded = embeddedOver(engine, async () => {});
   return { ...embedded, config, close: () => embedded.database.close() };
 }

@@ -1,0 +1,153 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import type { Corpus, CorpusName } from "../../src/catalog/corpus.ts";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { checkSpace } from "../../src/db/check-space.ts";
+import { ErrorCode } from "../../src/protocol/errors.ts";
+import { createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
+import { sql } from "../../src/sql/sql.ts";
+import { createTenant, listTenants } from "../../src/sql/tenants.ts";
+import { openTestDatabase } from "../support/database.ts";
+import { limits, run, tenant } from "./rows.ts";
+
+const { database, operator, close } = await openTestDatabase();
+afterAll(close);
+
+let tenants = 0;
+let corpus: Corpus;
+beforeEach(() => {
+  tenants += 1;
+  corpus = {
+    tenantId: tenant(`c${tenants}`),
+    name: "default" as CorpusName,
+    language: "english",
+    space: { identity: "model-a", dimension: 384 },
+    screening: "flag",
+    placement: "shared",
+  };
+});
+
+const create = (made: Corpus) =>
+  database.write("adder", made.tenantId, limits(), async (transaction) => [
+    await transaction.query(createTenant(made.tenantId)),
+    await transaction.query(createCorpus(made)),
+  ]);
+const move = (placed: Corpus, language: string) =>
+  operator.write((transaction) =>
+    transaction.query(run(sql`update pgrcp.corpora set language = ${language} where tenant_id = ${placed.tenantId}`)),
+  );
+
+test("the adder creates tenant and corpus once, and the reader finds the corpus", async () => {
+  expect(await create(corpus)).toEqual([[corpus.tenantId], [corpus]]);
+  expect(await create({ ...corpus, language: "german" })).toEqual([[], []]);
+
+  const find = findCorpus(corpus.tenantId, corpus.name);
+  expect(await database.read("reader", corpus.tenantId, [find], limits())).toEqual([[corpus]]);
+});
+
+test("of ten that create the same corpus at once, one does", async () => {
+  const made = await Promise.all(Array.from({ length: 10 }, () => create(corpus)));
+
+  expect(made.filter(([, created]) => created?.length === 1)).toHaveLength(1);
+});
+
+test("the operator lists tenants and corpora with what is live in them", async () => {
+  await create(corpus);
+  await create({ ...corpus, name: "notes" as CorpusName });
+  await operator.write((transaction) =>
+    transaction.query(
+      run(
+        sql`update pgrcp.corpora set live_documents = 2, live_chunks = 5, version = 1 where tenant_id = ${corpus.tenantId} and corpus = 'notes'`,
+      ),
+    ),
+  );
+
+  const [summary] = (await operator.read(listTenants())).filter(({ tenantId }) => tenantId === corpus.tenantId);
+  const corpora = await operator.read(listCorpora(corpus.tenantId));
+
+  expect(summary).toEqual({
+    tenantId: corpus.tenantId,
+    createdAt: expect.any(Date),
+    corpora: 2,
+    documents: 2,
+    chunks: 5,
+  });
+  expect(corpora.map(({ corpus: { name }, version, documents, chunks }) => [name, version, documents, chunks])).toEqual(
+    [
+      ["default", 0, 0, 0],
+      ["notes", 1, 2, 5],
+    ],
+  );
+});
+
+describe("the corpus store", () => {
+  test("keeps what it found for ten seconds, then asks again", async () => {
+    await create(corpus);
+    let now = 0;
+    const store = new CachedCorpusStore(database, () => now);
+    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    await find();
+    await move(corpus, "german");
+
+    now = 9_999;
+    expect((await find())?.language).toBe("english");
+    now = 10_000;
+    expect((await find())?.language).toBe("german");
+  });
+
+  test("asks again after it was told to forget", async () => {
+    await create(corpus);
+    const store = new CachedCorpusStore(database);
+    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    await find();
+    await move(corpus, "german");
+
+    store.forget(corpus.tenantId);
+
+    expect((await find())?.language).toBe("german");
+  });
+
+  test("does not keep an answer that was on its way when it was told to forget", async () => {
+    await create(corpus);
+    const store = new CachedCorpusStore(database);
+    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    const early = find();
+    store.forget(corpus.tenantId);
+    await early;
+    await move(corpus, "german");
+
+    expect((await find())?.language).toBe("german");
+  });
+
+  test("does not keep that a corpus is missing", async () => {
+    const store = new CachedCorpusStore(database);
+    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+
+    expect(await find()).toBeUndefined();
+    await create(corpus);
+    expect(await find()).toEqual(corpus);
+  });
+
+  test("gives no tenant another's corpus of the same name", async () => {
+    await create(corpus);
+    const store = new CachedCorpusStore(database);
+    await store.find(corpus.tenantId, corpus.name, limits());
+
+    expect(await store.find(tenant("somebody-else"), corpus.name, limits())).toBeUndefined();
+  });
+});
+
+test.each([
+  ["another model", { identity: "model-b", dimension: 384 }],
+  ["another dimension", { identity: "model-a", dimension: 768 }],
+])("a corpus of %s is refused for good", (_, space) => {
+  expect(() => checkSpace({ ...corpus, space }, { identity: "model-a", dimension: 384 })).toThrow(
+    expect.objectContaining({
+      code: ErrorCode.BackendUnavailable,
+      data: expect.objectContaining({ retryable: false }),
+    }),
+  );
+});
+
+test("a corpus of the configured model is accepted", () => {
+  expect(() => checkSpace(corpus, { identity: "model-a", dimension: 384 })).not.toThrow();
+});

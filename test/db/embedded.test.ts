@@ -1,0 +1,201 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { configSchema } from "../../src/config/config.ts";
+import { ENGINE_MAJOR } from "../../src/db/data-directory.ts";
+import { type Embedded, embeddedOver, openEmbedded } from "../../src/db/embedded-database.ts";
+import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
+import { migrate } from "../../src/db/migrator.ts";
+import { selfTest } from "../../src/db/self-test.ts";
+import { ErrorCode } from "../../src/protocol/errors.ts";
+import { compile, sql } from "../../src/sql/sql.ts";
+import { embeddedTemplate, openEmbeddedCopy } from "../support/embedded-template.ts";
+import { limits, rows, run, tenant } from "./rows.ts";
+
+const one = compile(sql`select 1 as one`, (row) => row.one);
+const slow = (seconds: number) => run(sql`select pg_sleep(${seconds}::float8)`);
+
+async function timed(work: Promise<unknown>): Promise<{ readonly error: unknown; readonly ms: number }> {
+  const start = performance.now();
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { error, ms: performance.now() - start };
+}
+
+describe("while a statement runs", () => {
+  let embedded: Embedded;
+  beforeAll(async () => {
+    embedded = await openEmbeddedCopy(configSchema.parse({ database: { poolWaitMs: 400 } }));
+  });
+  afterAll(() => embedded.database.close());
+  const read = (statement: ReturnType<typeof run>, timeoutMs?: number) =>
+    embedded.database.read("reader", tenant("a"), [statement], limits(timeoutMs));
+
+  test("its own deadline is answered within 200 ms, and the event loop never stops", async () => {
+    let ticks = 0;
+    const ticking = setInterval(() => {
+      ticks += 1;
+    }, 10);
+
+    const { error, ms } = await timed(read(slow(1), 100));
+
+    clearInterval(ticking);
+    expect(error).toMatchObject({ code: ErrorCode.Timeout });
+    expect(ms).toBeLessThan(200);
+    expect(ticks).toBeGreaterThan(0);
+  });
+
+  test("another's deadline holds as well, and the other's statement never runs", async () => {
+    const first = read(slow(1), 20_000);
+
+    const second = embedded.database.write("adder", tenant("a"), limits(100), async (transaction) => {
+      await transaction.query(run(sql`select 1`));
+      throw new Error("must not get a turn");
+    });
+
+    const { error, ms } = await timed(second);
+    expect(error).toMatchObject({ code: ErrorCode.Timeout });
+    expect(ms).toBeLessThan(500);
+    await first;
+    expect(await embedded.operator.read(one)).toEqual([1]);
+  });
+
+  test("whoever waits longer than poolWaitMs is told that the database is busy", async () => {
+    const first = read(slow(2), 20_000);
+
+    const { error, ms } = await timed(read(slow(0), 5_000));
+
+    expect(error).toMatchObject({
+      code: ErrorCode.BackendUnavailable,
+      data: { retryable: true, retryAfterMs: 400, detail: "the embedded database is busy" },
+    });
+    expect(ms).toBeGreaterThanOrEqual(395);
+    expect(ms).toBeLessThan(1_500);
+    await first;
+  });
+
+  test("an abandoned write is rolled back before anyone else has a turn", async () => {
+    const writing = embedded.database.write("adder", tenant("late"), limits(100), async (transaction) => {
+      await transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('late')`));
+      await transaction.query(slow(0.3));
+    });
+
+    await expect(writing).rejects.toMatchObject({ code: ErrorCode.Timeout });
+
+    const found = await embedded.operator.read(rows(sql`select 1 from pgrcp.tenants where tenant_id = 'late'`));
+    expect(found).toEqual([]);
+  });
+
+  test("the operator waits its turn without end", async () => {
+    const first = read(slow(0.8), 20_000);
+
+    expect(await embedded.operator.read(one)).toEqual([1]);
+    await first;
+  });
+});
+
+describe("a data directory", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "pgrcp-embedded-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const configOf = (directory: string) => configSchema.parse({ database: { embeddedDir: directory } });
+
+  test("keeps its data, passes the self-test, and is locked while open", async () => {
+    const config = configOf(join(folder, "kept"));
+    const first = await openEmbedded(config);
+    await migrate(first.admin, { fields: new Map(), columnValueOf: () => null });
+    await first.operator.write((transaction) =>
+      transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('kept')`)),
+    );
+    await expect(openEmbedded(config)).rejects.toMatchObject({
+      name: "StartupError",
+      exitCode: 4,
+      line: expect.stringMatching(/^the data directory .*kept is in use by process \d+ on /),
+    });
+    await first.database.close();
+
+    const second = await openEmbedded(config);
+
+    await expect(selfTest(second.database, new Map(), () => {})).resolves.toBeUndefined();
+    expect(await second.operator.read(rows(sql`select tenant_id from pgrcp.tenants`))).toEqual([{ tenant_id: "kept" }]);
+    expect(await readFile(join(folder, "kept", "engine"), "utf8")).toBe(`PostgreSQL ${ENGINE_MAJOR}\n`);
+    const version = rows<{ major: number }>(sql`select current_setting('server_version_num')::int / 10000 as major`);
+    expect(await second.operator.read(version)).toEqual([{ major: ENGINE_MAJOR }]);
+    await second.database.close();
+  });
+
+  test("of another engine version is refused, and left alone", async () => {
+    const directory = join(folder, "kept");
+    await writeFile(join(directory, "engine"), "PostgreSQL 17\n");
+
+    await expect(openEmbedded(configOf(directory))).rejects.toMatchObject({
+      line: `the data directory ${directory} was written by PostgreSQL 17, and this program has PostgreSQL ${ENGINE_MAJOR}`,
+    });
+    await rm(join(directory, "engine"));
+    await writeFile(join(directory, "data", "PG_VERSION"), "16\n");
+    await expect(openEmbedded(configOf(directory))).rejects.toThrow("was written by PostgreSQL 16");
+  });
+
+  test("that is not one says so, and is not left locked", async () => {
+    const directory = join(folder, "broken");
+    const first = await openEmbedded(configOf(directory));
+    await first.database.close();
+    await rm(join(directory, "data", "global"), { recursive: true });
+
+    for (const _ of [1, 2]) {
+      await expect(openEmbedded(configOf(directory))).rejects.toThrow(
+        `the embedded database in ${directory} cannot be opened`,
+      );
+    }
+  });
+
+  test("that cannot be made says so", async () => {
+    const file = join(folder, "file");
+    await writeFile(file, "");
+
+    await expect(openEmbedded(configOf(join(file, "below")))).rejects.toMatchObject({
+      line: `the data directory ${join(file, "below")} cannot be made`,
+    });
+  });
+});
+
+describe("a statement that runs on after it was abandoned", () => {
+  const abandoned = (embedded: Embedded) =>
+    embedded.database.read("reader", tenant("a"), [slow(30)], limits(100)).catch((error: unknown) => error);
+
+  test("ends with its thread, and the data directory is opened anew", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pgrcp-runaway-"));
+    const data = { dataDir: join(folder, "data"), dump: await embeddedTemplate() };
+    const engine = await EmbeddedEngine.open(data, { waitMs: 20_000, runawayMs: 200 });
+    const embedded = embeddedOver(engine, async () => {});
+    await embedded.operator.write((transaction) =>
+      transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('kept')`)),
+    );
+
+    expect(await abandoned(embedded)).toMatchObject({ code: ErrorCode.Timeout });
+
+    expect(await embedded.operator.read(rows(sql`select tenant_id from pgrcp.tenants`))).toEqual([
+      { tenant_id: "kept" },
+    ]);
+    await embedded.database.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test("in memory takes the data with it, and the database says that it has ended", async () => {
+    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 20_000, runawayMs: 200 });
+    const embedded = embeddedOver(engine, async () => {});
+
+    expect(await abandoned(embedded)).toMatchObject({ code: ErrorCode.Timeout });
+
+    await expect(embedded.operator.read(one)).rejects.toMatchObject({
+      code: ErrorCode.BackendUnavailable,
+      data: { retryable: false },
+    });
+    await embedded.database.close();
+  });
+});
