@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Config, configSchema } from "../../src/config/config.ts";
+import { scramVerifier, setLogins } from "../../src/db/logins.ts";
+import { connectFailure } from "../../src/db/pg-errors.ts";
+import { PostgresDatabase } from "../../src/db/postgres-database.ts";
+import { selfTest } from "../../src/db/self-test.ts";
+import { StartupError } from "../../src/db/startup-error.ts";
+import { ErrorCode } from "../../src/protocol/errors.ts";
+import { sql } from "../../src/sql/sql.ts";
+import { openTestDatabase } from "../support/database.ts";
+import { limits, rows, run, tenant } from "./rows.ts";
+
+const { admin, config, kind, close } = await openTestDatabase();
+afterAll(close);
+
+const NOWHERE = "postgres://127.0.0.1:1/nothing";
+const withDatabase = (changes: Record<string, unknown>) =>
+  configSchema.parse({ database: { ...config.database, ...changes } });
+
+/** What the server would say when it is started with this configuration. */
+async function startError(changed: Config, url: string): Promise<unknown> {
+  const database = new PostgresDatabase(url, changed, () => {});
+  const outcome = await selfTest(database, new Map(), () => {}).catch((error: unknown) => error);
+  await database.close();
+  return outcome;
+}
+
+test("a password becomes the verifier of RFC 5803", () => {
+  // RFC 7677's example password and salt; both keys worked out with Python's hashlib and hmac.
+  const verifier = scramVerifier("pencil", Buffer.from("W22ZaJ0SNY7soEsUEjb6gQ==", "base64"));
+
+  expect(verifier).toBe(
+    "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=",
+  );
+});
+
+test("a database that does not answer is one line and one remedy", async () => {
+  expect(await startError(withDatabase({ url: NOWHERE }), NOWHERE)).toMatchObject({
+    line: "no database answers at 127.0.0.1:1/nothing",
+    remedy: "start it, or correct database.url",
+    exitCode: 4,
+  });
+});
+
+describe("a failed login", () => {
+  const attempt = {
+    url: "postgres://secret:hidden@db.example:5433/docs",
+    user: "pgrcp_reader",
+    password: "database.reader.password",
+  };
+  const failed = (code: string) => Object.assign(new Error("FATAL"), { severity: "FATAL", code });
+
+  test.each([
+    ["28P01", "the database at db.example:5433/docs refused the password of pgrcp_reader"],
+    ["28000", "the database at db.example:5433/docs does not let pgrcp_reader in"],
+    ["3D000", "there is no database db.example:5433/docs"],
+    ["42501", "pgrcp_reader may not connect to db.example:5433/docs"],
+    ["53300", "the database at db.example:5433/docs has no connection left"],
+    ["57P03", "the database at db.example:5433/docs is starting or stopping"],
+    ["ECONNREFUSED", "no database answers at db.example:5433/docs"],
+  ])("with %s is told without the URL's user and password", (code, line) => {
+    const failure = connectFailure(failed(code), attempt);
+
+    expect(failure).toBeInstanceOf(StartupError);
+    expect(failure).toMatchObject({ line });
+  });
+
+  test("of another kind is left as it is", () => {
+    const bug = new TypeError("undefined is not a function");
+
+    expect(connectFailure(bug, attempt)).toBe(bug);
+  });
+});
+
+const onPostgres = () => {
+  const url = config.database.url ?? "";
+  const role = () => `pgrcptest_${randomBytes(4).toString("hex")}`;
+  const made: string[] = [];
+  const makeRole = async (attributes: string): Promise<string> => {
+    const name = role();
+    made.push(name);
+    await admin.transaction((transaction) =>
+      transaction.script(`create role ${name} login password 'pw' ${attributes}`),
+    );
+    await admin.transaction((transaction) =>
+      transaction.script(
+        `do $$ begin execute format('grant connect on database %I to ${name}', current_database()); end $$`,
+      ),
+    );
+    return name;
+  };
+  afterAll(async () => {
+    for (const name of made) {
+      await admin.transaction((transaction) => transaction.script(`drop owned by ${name}; drop role ${name}`));
+    }
+  });
+  const reader = (user: string) => withDatabase({ reader: { user, password: "pw" } });
+
+  test("the server's own logins pass", async () => {
+    expect(await startError(config, url)).toBeUndefined();
+  });
+
+  test.each([
+    ["superuser", "a superuser: row level security would not hold"],
+    ["bypassrls in role pgrcp_reader", "which has BYPASSRLS"],
+    ["in role pgrcp_reader, pgrcp_owner", "which is the owner of pgrcp's tables or a member of it"],
+    ["in role pgrcp_operator", "which is the owner of pgrcp's tables or a member of it"],
+    ["in role pgrcp_reader, pgrcp_adder", "a member of pgrcp_adder"],
+    ["in role pgrcp_reader, pg_read_all_data", "a member of pg_read_all_data"],
+  ])("a login made with %s is refused", async (attributes, reason) => {
+    const user = await makeRole(attributes);
+
+    expect(await startError(reader(user), url)).toMatchObject({ line: `database.reader.user is ${user}, ${reason}` });
+  });
+
+  test("a login without the role is refused", async () => {
+    const user = await makeRole("");
+
+    expect(await startError(reader(user), url)).toMatchObject({
+      line: `database.reader.user is ${user}, which does not have the rights of pgrcp_reader`,
+    });
+  });
+
+  test("a login of another name, made by migrate, passes, reads, and is held to replacing when it adds", async () => {
+    const [readerName, adderName] = [role(), role()];
+    made.push(readerName, adderName);
+    const custom = withDatabase({
+      reader: { user: readerName, password: "p'w\"1" },
+      adder: { user: adderName, password: "pw2" },
+    });
+
+    await setLogins(admin, custom);
+    await admin.transaction((transaction) =>
+      transaction.script(`insert into pgrcp.tenants values ('custom');
+insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
+  values ('custom', 'default', 'd', 1, 's', 'i', 's', 'trusted', false, false, 0, '{}', 1)`),
+    );
+
+    expect(await startError(custom, url)).toBeUndefined();
+    const database = new PostgresDatabase(url, custom, () => {});
+    const found = await database.read(
+      "reader",
+      tenant("custom"),
+      [rows(sql`select tenant_id from pgrcp.tenants`)],
+      limits(),
+    );
+    expect(found).toEqual([[{ tenant_id: "custom" }]]);
+    const deleting = database.write("adder", tenant("custom"), limits(), (transaction) =>
+      transaction.query(run(sql`update pgrcp.documents set removed_version = 2 where tenant_id = 'custom'`)),
+    );
+    await expect(deleting).rejects.toMatchObject({ code: ErrorCode.Unauthorized });
+    await database.close();
+  });
+
+  test("a database that is not there is one line and one remedy", async () => {
+    const elsewhere = url.replace(/\/[^/]*$/, "/no_such_database");
+
+    expect(await startError(withDatabase({ url: elsewhere }), elsewhere)).toMatchObject({
+      line: expect.stringMatching(/^there is no database .*\/no_such_database$/),
+    });
+  });
+
+  test("when every connection is taken, the next caller is told within poolWaitMs", async () => {
+    const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, poolWaitMs: 100 }), () => {});
+    const slow = database.read("reader", tenant("a"), [run(sql`select pg_sleep(1)`)], limits());
+    const start = performance.now();
+
+    await expect(database.read("reader", tenant("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
+      code: ErrorCode.BackendUnavailable,
+      data: { retryable: true, retryAfterMs: 100, detail: "every database connection is in use" },
+    });
+
+    expect(performance.now() - start).toBeLessThan(800);
+    await slow;
+    await database.read("reader", tenant("a"), [run(sql`select`)], limits());
+    await database.close();
+  });
+
+  test("prepared statements stay right when one of them fails after it was parsed", async () => {
+    const prepared = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements: true }), () => {});
+    const divide = (by: number) => rows<{ n: number }>(sql`select 6 / ${by}::int as n`);
+    const read = (by: number) => prepared.read("reader", tenant("a"), [divide(by)], limits());
+
+    await expect(read(0)).rejects.toMatchObject({ code: "22012" });
+    expect(await read(2)).toEqual([[{ n: 3 }]]);
+    expect(await read(3)).toEqual([[{ n: 2 }]]);
+    await expect(read(0)).rejects.toMatchObject({ code: "22012" });
+    expect(await read(6)).toEqual([[{ n: 1 }]]);
+
+    const names = rows<{ n: number }>(sql`select count(*) as n from pg_prepared_statements`);
+    const [[held]] = await prepared.read("reader", tenant("a"), [names], limits());
+    // set_config, divide, and this one
+    expect(held).toEqual({ n: 3 });
+    await prepared.close();
+  });
+
+  test("a reachable database is reachable, and one that is closed is not", async () => {
+    const database = new PostgresDatabase(url, config, () => {});
+    expect(await database.isReachable(5_000)).toBe(true);
+    await database.close();
+    expect(await database.isReachable(500)).toBe(false);
+  });
+};
+if (kind === "postgres") describe("on Postgres", onPostgres);
