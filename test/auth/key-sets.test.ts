@@ -30,13 +30,14 @@ async function started(answer: RequestListener, port?: number): Promise<KeyServe
   return server;
 }
 
-/** A verifier that asks the server, and a clock that the test moves; tokens are read at the real time plus that. */
+/** A verifier that asks the server, and a clock that stands still but for what the test adds. */
 function verifierOf(url: string, settings: Record<string, unknown> = {}) {
   const clock = { ahead: 0 };
+  const began = Date.now();
   const { auth } = configSchema.parse({
     auth: { issuers: [{ issuer: ISSUER, jwksUri: url }], maxLifetimeSeconds: 1_000_000, ...settings },
   });
-  const verifier = createTokenVerifier(auth, { now: () => Date.now() + clock.ahead });
+  const verifier = createTokenVerifier(auth, { now: () => began + clock.ahead });
   const verify = async (key: IssuerKey, header: Record<string, unknown> = {}) => {
     const exp = Math.floor(Date.now() / 1000) + 900_000;
     const token = await key.sign({ exp }, header);
@@ -182,19 +183,19 @@ describe("an issuer out of reach", () => {
 
   test("warm and hanging: one load is waited for, the next are tried behind the callers' backs", async () => {
     const server = await started(serveKeys(k1.jwk));
-    const { verify, clock } = verifierOf(server.url, { jwksTimeoutMs: 300 });
+    const { verify, clock } = verifierOf(server.url, { jwksTimeoutMs: 1_000 });
     expect(await verify(k1)).toBe("alice");
     server.answer = () => {};
     clock.ahead += MAX_AGE + 1_000;
 
     const first = await timed(() => verify(k1));
     expect(first.outcome).toBe("alice");
-    expect(first.tookMs).toBeGreaterThan(250);
+    expect(first.tookMs).toBeGreaterThan(950);
     clock.ahead += COOLDOWN;
     const second = await timed(() => verify(k1));
     expect(second.outcome).toBe("alice");
-    expect(second.tookMs).toBeLessThan(200);
-    expect(server.requests).toBe(3);
+    expect(second.tookMs).toBeLessThan(700);
+    await expect.poll(() => server.requests).toBe(3);
   });
 });
 
@@ -267,7 +268,7 @@ describe("an answer that is no key set", () => {
     const { outcome, tookMs } = await timed(() => verify(k1));
     expect(outcome).toEqual(outOfReach);
     expect(tookMs).toBeGreaterThan(250);
-    expect(tookMs).toBeLessThan(1_500);
+    expect(tookMs).toBeLessThan(5_000);
   });
 
   test.each([301, 302, 303, 307, 308])("%i is not followed", async (status) => {
