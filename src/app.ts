@@ -110,10 +110,25 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     isReady: () => database.isReachable(config.database.connectTimeoutMs),
   });
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
+  const renewal = firstRun && setInterval(renewTokens(config, observe), RENEW_TOKENS_MS).unref();
   const url = config.server.publicUrl ?? addressOf(server.server.address() as AddressInfo, config);
   observe({ kind: "listening", url });
-  return { url: `${url.replace(/\/$/, "")}/rcp`, firstRun, close: () => server.close() };
+  return { url: `${url.replace(/\/$/, "")}/rcp`, firstRun, close };
+
+  async function close(): Promise<void> {
+    clearInterval(renewal);
+    await server.close();
+  }
 }
+
+/** First-run tokens live for a day. */
+const RENEW_TOKENS_MS = 12 * 3_600_000;
+
+const renewTokens = (config: Config, observe: Observe) => (): void => {
+  mintFirstRunTokens(config.database.embeddedDir, config.auth).catch((error: unknown) =>
+    observe({ kind: "internal-error", where: "first-run tokens", error }),
+  );
+};
 
 function addressOf({ address, port, family }: AddressInfo, config: Config): string {
   const host = family === "IPv6" ? `[${address}]` : address;

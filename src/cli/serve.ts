@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import type { Command } from "commander";
 import { type Backends, openBackends, type RunningServer, startServer } from "../app.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { configWarnings } from "../config/warnings.ts";
 import { createLogger } from "../observability/logger.ts";
 import { indexSamples } from "../samples.ts";
 import { startControlSocket } from "./control-socket.ts";
@@ -20,6 +21,7 @@ export function registerServe(program: Command): void {
 async function serve(file: string | undefined): Promise<void> {
   const config = await loadConfig({ file, env: process.env });
   const observe = createLogger(config.log);
+  for (const text of configWarnings(config)) observe({ kind: "warning", text });
   const backends = await openBackends(config, observe);
   let running: RunningServer | undefined;
   let closeSocket = async () => {};

@@ -201,8 +201,8 @@ const retrieval = z
     fusion: z
       .strictObject({
         method: z.enum(["rrf", "weighted", "convex"]).default("convex"),
-        /** The dense share of weighted and convex fusion, 0 to 1. */
-        denseWeight: z.number().min(0).max(1).default(0.5),
+        /** The dense share of convex fusion, 0 to 1; chosen by measurement, see the README. */
+        alpha: z.number().min(0).max(1).default(0.75),
         rrfK: z.number().min(0).default(60),
       })
       .prefault({}),

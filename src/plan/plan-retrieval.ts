@@ -21,7 +21,7 @@ export interface RetrievalOffer {
   readonly modes: readonly RetrieveMode[];
   readonly defaultMode: RetrieveMode;
   readonly fusion: readonly FusionMethod[];
-  readonly defaultFusion: { readonly method: FusionMethod; readonly denseWeight: number; readonly rrfK: number };
+  readonly defaultFusion: { readonly method: FusionMethod; readonly alpha: number; readonly rrfK: number };
   readonly maxK: number;
   readonly defaultCandidateK: number;
   readonly maxCandidateK: number;
@@ -112,8 +112,8 @@ function planFusion(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): 
     leaveOut("fusion.method", `the fusion methods on offer are ${offer.fusion.join(", ")}`);
   const method = offered ?? defaultFusion.method;
   const rrfK = readInteger(asked, "rrfK", { min: 0 }, "fusion") ?? defaultFusion.rrfK;
-  const alpha = readNumber(asked, "alpha", { min: 0, max: 1 }, "fusion") ?? defaultFusion.denseWeight;
-  const weights = readWeights(asked, method, defaultFusion.denseWeight);
+  const alpha = readNumber(asked, "alpha", { min: 0, max: 1 }, "fusion") ?? defaultFusion.alpha;
+  const weights = readWeights(asked);
   switch (method) {
     case "rrf":
       return { method, rrfK, weights };
@@ -124,11 +124,10 @@ function planFusion(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): 
   }
 }
 
-/** RRF weighs both lists alike unless told otherwise; weighted fusion starts from the configured share. */
-function readWeights(fusion: Params, method: FusionMethod, denseWeight: number): Weights {
+/** Both lists weigh alike unless told otherwise. */
+function readWeights(fusion: Params): Weights {
   const asked = readObject(fusion, "weights", "fusion");
-  const fallback = method === "rrf" ? { dense: 1, sparse: 1 } : { dense: denseWeight, sparse: 1 - denseWeight };
-  if (asked === undefined) return fallback;
+  if (asked === undefined) return { dense: 1, sparse: 1 };
   const weight = (name: "dense" | "sparse") => readNumber(asked, name, { min: 0, max: 1e6 }, "fusion.weights") ?? 0;
   const weights = { dense: weight("dense"), sparse: weight("sparse") };
   if (weights.dense === 0 && weights.sparse === 0)

@@ -21,13 +21,13 @@ describe("values are read as the schema wants them", () => {
   test("numbers, true and false, null where it is allowed", async () => {
     const config = await loadText("", {
       PGRCP_SERVER__MAX_BODY_BYTES: "2000000",
-      PGRCP_RETRIEVAL__FUSION__DENSE_WEIGHT: "0.25",
+      PGRCP_RETRIEVAL__FUSION__ALPHA: "0.25",
       PGRCP_TENANTS__AUTO_CREATE: "false",
       PGRCP_AUTH__TYP: "null",
     });
 
     expect(config.server.maxBodyBytes).toBe(2_000_000);
-    expect(config.retrieval.fusion.denseWeight).toBe(0.25);
+    expect(config.retrieval.fusion.alpha).toBe(0.25);
     expect(config.tenants.autoCreate).toBe(false);
     expect(config.auth.typ).toBeNull();
   });

@@ -7,7 +7,7 @@ const offer: RetrievalOffer = {
   modes: ["dense", "sparse", "hybrid"],
   defaultMode: "hybrid",
   fusion: ["rrf", "weighted"],
-  defaultFusion: { method: "weighted", denseWeight: 0.6, rrfK: 60 },
+  defaultFusion: { method: "weighted", alpha: 0.6, rrfK: 60 },
   maxK: 100,
   defaultCandidateK: 100,
   maxCandidateK: 1000,
@@ -36,7 +36,7 @@ const unsupported = (option: string) => ({ code: -32005, field: undefined, optio
 test("without options: ten hits, the default mode and fusion, text shown, vectors not", () => {
   expect(plan({})).toEqual({
     query: "test",
-    recall: { mode: "hybrid", fusion: { method: "weighted", weights: { dense: 0.6, sparse: 0.4 } } },
+    recall: { mode: "hybrid", fusion: { method: "weighted", weights: { dense: 1, sparse: 1 } } },
     k: 10,
     candidateK: 100,
     filter: undefined,
