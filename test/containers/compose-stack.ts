@@ -34,8 +34,14 @@ export class ComposeStack {
     return run(["compose", "--project-name", this.#project, "--profile", "tls", ...args], this.#environment);
   }
 
+  /** `docker build`, because `docker compose build` needs BuildKit, which not every engine has. */
+  build(): Promise<string> {
+    return run(["build", "--quiet", "--tag", "pgrcp:local", "."], this.#environment);
+  }
+
+  /** Starts everything and waits until the server is ready. */
   async up(): Promise<void> {
-    await this.compose("up", "--detach", "--build");
+    await this.compose("up", "--detach");
     const deadline = Date.now() + READY_WITHIN_MS;
     while (!(await this.#isReady())) {
       if (Date.now() > deadline) throw new Error(`not ready in time:\n${await this.compose("logs", "server")}`);
@@ -69,14 +75,25 @@ export class ComposeStack {
 }
 
 export interface ContainerFacts {
-  readonly Config: { readonly User: string; readonly Env: readonly string[] };
+  readonly Config: {
+    readonly User: string;
+    readonly Env: readonly string[];
+    readonly Healthcheck?: { readonly Test: readonly string[] };
+  };
+  readonly State: { readonly ExitCode: number };
   readonly HostConfig: {
     readonly ReadonlyRootfs: boolean;
-    readonly CapAdd: readonly string[] | null;
-    readonly SecurityOpt: readonly string[] | null;
-    readonly PortBindings: Readonly<Record<string, readonly { readonly HostIp: string }[]>> | null;
+    /** A port that is exposed but not published may stand here with null. */
+    readonly PortBindings: Readonly<Record<string, readonly { readonly HostIp: string }[] | null>> | null;
   };
   readonly Mounts: readonly { readonly Destination: string; readonly RW: boolean }[];
+}
+
+/** The addresses of this machine that lead to the container. */
+export function publishedOn({ HostConfig }: ContainerFacts): string[] {
+  return Object.values(HostConfig.PortBindings ?? {}).flatMap((bindings) =>
+    (bindings ?? []).map(({ HostIp }) => HostIp),
+  );
 }
 
 /** Calls a method through the TLS ingress, which must show a certificate for localhost that the authority has signed. */
