@@ -1,4 +1,4 @@
-import type { FilterField, FilterFields } from "../catalog/corpus.ts";
+import type { FieldType, FilterField, FilterFields } from "../catalog/corpus.ts";
 import { invalidParams, payloadTooLarge } from "../protocol/errors.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
 import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
@@ -43,15 +43,23 @@ export interface DocumentCitation {
  */
 export function columnValue(field: FilterField, value: unknown): ColumnValue | undefined {
   if (value === undefined || value === null) return null;
-  if (!field.array) return scalarOf(field.type, value);
+  if (!field.array) return storableScalar(field.type, value);
   if (!Array.isArray(value)) return undefined;
   const elements: FilterScalar[] = [];
   for (const item of value) {
-    const element = scalarOf(field.type, item);
+    const element = storableScalar(field.type, item);
     if (element === undefined) return undefined;
     elements.push(element);
   }
   return elements;
+}
+
+/** A keyword is the key of an index, whose entries hold some 2,700 bytes with the tenant's and the corpus's name. */
+const MAX_KEYWORD_BYTES = 1_024;
+
+function storableScalar(type: FieldType, value: unknown): FilterScalar | undefined {
+  const scalar = scalarOf(type, value);
+  return type === "keyword" && typeof scalar === "string" && utf8Bytes(scalar) > MAX_KEYWORD_BYTES ? undefined : scalar;
 }
 
 /**

@@ -8,7 +8,7 @@ export type FieldDeclaration = FieldType | `${FieldType}[]`;
 
 /** What a value of each type looks like, for error details. */
 export const VALUE_SHAPE = {
-  keyword: "a string without U+0000 and lone surrogates",
+  keyword: "a string of at most 1024 bytes, without U+0000 and lone surrogates",
   text: "a string without U+0000 and lone surrogates",
   int: "an integer between -(2^53 - 1) and 2^53 - 1",
   float: "a finite number",

@@ -203,3 +203,14 @@ describe("a citation", () => {
     expect(citationOf({ uri })).toEqual({});
   });
 });
+
+test("a keyword has at most 1,024 bytes in UTF-8, alone and in a list: it is the key of an index", () => {
+  const keyword = filterFields({ lang: "keyword", tags: "keyword[]", title: "text" });
+  const [lang, tags, title] = ["lang", "tags", "title"].map((name) => keyword.get(name));
+  if (!lang || !tags || !title) throw new Error("the fields are declared above");
+  const fits = "\u6f22".repeat(341); // 1,023 bytes
+  expect(columnValue(lang, fits)).toBe(fits);
+  expect(columnValue(lang, `${fits}ab`)).toBeUndefined();
+  expect(columnValue(tags, [`${fits}ab`])).toBeUndefined();
+  expect(columnValue(title, `${fits}ab`)).toBe(`${fits}ab`);
+});
