@@ -1,0 +1,75 @@
+import { type Call, reading, refusing, unexpectedError } from "./call.ts";
+import type { LiveSession, Tenant } from "./world.ts";
+
+/** Calls of the core methods, and calls that must be refused whoever sends them. */
+
+export const initializeCall = (tenant: Tenant): Call => ({
+  kind: "initialize",
+  method: "initialize",
+  credential: "read",
+  params: { protocolVersion: 1, client: { name: "isolation" } },
+  begin: () =>
+    reading((response) => {
+      const token = response.result?._meta?.session;
+      if (typeof token !== "string") return unexpectedError(response);
+      tenant.live.add({ token, uses: 0 });
+      return [];
+    }),
+});
+
+export const infoCall: Call = {
+  kind: "info",
+  method: "info",
+  credential: "read",
+  params: {},
+  begin: () => reading((response) => (response.result?.protocolVersion === 1 ? [] : unexpectedError(response))),
+};
+
+export const pingCall = (nonce: number): Call => ({
+  kind: "ping",
+  method: "ping",
+  credential: "read",
+  params: { nonce },
+  begin: () =>
+    reading((response) =>
+      response.result?.nonce === nonce ? [] : ["foreign id: another call's nonce", ...unexpectedError(response)],
+    ),
+});
+
+/** Ends a session of the caller's own, or tries to end another's: the answer is the same. */
+export const shutdownCall = (kind: string, tenant: Tenant, own?: LiveSession): Call => ({
+  kind,
+  method: "shutdown",
+  credential: "read",
+  params: {},
+  begin() {
+    if (own !== undefined) tenant.live.delete(own);
+    return {
+      answered(response) {
+        if (response.result === undefined) return unexpectedError(response);
+        if (own !== undefined) tenant.ended.push(own.token);
+        return [];
+      },
+      refused() {
+        if (own !== undefined) tenant.live.add(own);
+      },
+      lost() {},
+    };
+  },
+});
+
+/** The same call where it must be refused, whatever it asks for. */
+export const refused = (call: Call, kind: string, code: number): Call => ({
+  ...call,
+  kind,
+  begin: () => refusing(code),
+});
+
+/** A method that is not built; the one that is, next, needs calls of its own here. */
+export const unbuiltCall = (method: string): Call => ({
+  kind: "unbuilt method",
+  method,
+  credential: "read",
+  params: {},
+  begin: () => refusing(-32003),
+});

@@ -1,0 +1,87 @@
+import { SeededRandom } from "../seeded-random.ts";
+import type { TestIssuer } from "../test-issuer.ts";
+import { initializeCall } from "./core-calls.ts";
+import { type Bench, type Problem, perform, performOne, randomDisturbance } from "./exchange.ts";
+import { httpClient } from "./http-client.ts";
+import { randomExchange } from "./random-exchange.ts";
+import { settle } from "./settle.ts";
+import type { Subject } from "./subject.ts";
+import { Tally } from "./tally.ts";
+import { makeWorld, PLACES } from "./world.ts";
+import { addCall } from "./writes.ts";
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly operations: number;
+  /** After so many, everything is let come to rest and compared whole. */
+  readonly perPhase: number;
+  /** For mutants: to stop as soon as something of another tenant was seen. */
+  readonly untilLeak?: boolean;
+}
+
+export interface RunReport {
+  readonly problems: readonly Problem[];
+  readonly tally: Tally;
+  /** Requests sent, without those that prepare and look. */
+  readonly operations: number;
+  readonly ms: number;
+}
+
+const AT_A_TIME = 8;
+/** So that 5 % are in fact aborted or timed out: some end before they can be. */
+const DISTURBED = 0.09;
+
+/** What another tenant's rows were seen to do, apart from errors. */
+export const leaksOf = ({ problems }: Pick<RunReport, "problems">): readonly Problem[] =>
+  problems.filter(({ problem }) => /^foreign (row|id|count|access)/.test(problem));
+
+/** Three new tenants, the same documents for each, and random operations by all of them at once. */
+export async function runOperations(subject: Subject, issuer: TestIssuer, options: RunOptions): Promise<RunReport> {
+  const startedAt = performance.now();
+  const client = httpClient(subject.url);
+  const bench: Bench = {
+    world: await makeWorld(subject, issuer),
+    client,
+    tally: new Tally(),
+    problems: [],
+    random: new SeededRandom(options.seed),
+  };
+  let operations = 0;
+  const isOver = () => options.untilLeak === true && leaksOf(bench).length > 0;
+  try {
+    await prepare(bench);
+    await settle(bench, subject, isOver);
+    while (operations < options.operations && !isOver()) {
+      const end = Math.min(operations + options.perPhase, options.operations);
+      const takeTurns = async () => {
+        while (operations < end && !isOver()) {
+          operations += 1;
+          await operate(bench, new SeededRandom(options.seed + Math.imul(operations, 0x9e3779b1)));
+        }
+      };
+      await Promise.all(Array.from({ length: AT_A_TIME }, takeTurns));
+      await settle(bench, subject, isOver);
+    }
+  } finally {
+    client.close();
+  }
+  return { problems: bench.problems, tally: bench.tally, operations, ms: performance.now() - startedAt };
+}
+
+async function operate(bench: Bench, random: SeededRandom): Promise<void> {
+  const exchange = randomExchange(bench.world, random);
+  await perform(bench, exchange, random.fraction() < DISTURBED ? randomDisturbance(random, exchange) : undefined);
+}
+
+/** Every tenant's first version holds the same documents, so that numbers of versions and chunks are the same, too. */
+async function prepare(bench: Bench): Promise<void> {
+  for (const place of PLACES) {
+    for (const tenant of bench.world.tenants) {
+      const ids = [...bench.world.sharedIds, ...tenant.privateIds];
+      await performOne(bench, tenant, place, addCall(tenant, place, new Map(ids.map((id) => [id, 0]))));
+    }
+  }
+  for (const tenant of bench.world.tenants) {
+    for (let n = 0; n < 3; n++) await performOne(bench, tenant, "default", initializeCall(tenant));
+  }
+}
