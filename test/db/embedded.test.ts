@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config/config.ts";
 import { ENGINE_MAJOR } from "../../src/db/data-directory.ts";
 import { type Embedded, embeddedOver, openEmbedded } from "../../src/db/embedded-database.ts";
@@ -31,6 +31,8 @@ describe("while a statement runs", () => {
     embedded = await openEmbeddedCopy(configSchema.parse({ database: { poolWaitMs: 400 } }));
   });
   afterAll(() => embedded.database.close());
+  // An abandoned statement has the connection until it ends; the operator waits for that.
+  afterEach(() => embedded.operator.read(one));
   const read = (statement: ReturnType<typeof run>, timeoutMs?: number) =>
     embedded.database.read("reader", tenant("a"), [statement], limits(timeoutMs));
 
@@ -143,9 +145,8 @@ describe("a data directory", () => {
 
   test("that is not one says so, and is not left locked", async () => {
     const directory = join(folder, "broken");
-    const first = await openEmbedded(configOf(directory));
-    await first.database.close();
-    await rm(join(directory, "data", "global"), { recursive: true });
+    await mkdir(join(directory, "data"), { recursive: true });
+    await writeFile(join(directory, "data", "PG_VERSION"), `${ENGINE_MAJOR}\n`);
 
     for (const _ of [1, 2]) {
       await expect(openEmbedded(configOf(directory))).rejects.toThrow(
