@@ -1,19 +1,17 @@
 import type { FilterField } from "../catalog/corpus.ts";
-import type { FilterScalar } from "../plan/filter.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "../sql/sql.ts";
 import type { AdminConnection } from "./admin-connection.ts";
 import { addColumn, columnTypeOf, indexColumn, markReady, planFields } from "./filter-columns.ts";
 import type { MigrateOptions } from "./migrator.ts";
 import { isSerializationFailure } from "./pg-errors.ts";
 
+type Scalar = string | number | boolean;
+
 /**
  * A meta value as the field's column holds it: null for no value, undefined for a value that does not fit. The server uses the same
  * function when it writes a document.
  */
-export type ColumnValueOf = (
-  field: FilterField,
-  value: unknown,
-) => FilterScalar | readonly FilterScalar[] | null | undefined;
+export type ColumnValueOf = (field: FilterField, value: unknown) => Scalar | readonly Scalar[] | null | undefined;
 
 /** Stored documents whose value does not fit the field's type. Their column stays null. */
 export interface Misfit {
