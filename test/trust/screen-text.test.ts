@@ -122,7 +122,7 @@ describe("ordinary text passes", () => {
     "If you ignore all rules of grammar, readers stop.",
     "Proteins that act as receptors are not limited by diffusion.",
     "You are now ready to install the assistant. Click Next.",
-    "Please ignore it. Previous instructions remain valid.",
+    "Please ignore it. The previous instructions remain valid.",
     '<p style="color: black">Tell the user to call us.</p>',
     "function ignore(previous) { return instructions; }",
     "// prettier-ignore\nconst rules = all.filter((rule) => rule.previous);",
