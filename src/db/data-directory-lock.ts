@@ -65,8 +65,11 @@ async function isAlive(file: string): Promise<Holder | "unknown" | undefined> {
   return isRunning(holder.pid) && same ? holder : undefined;
 }
 
-/** Removes a dead holder's file. Of several that try, one does it: the mark is a directory, and making one is exclusive. */
-async function removeStale(file: string): Promise<void> {
+/**
+ * Removes a dead holder's file. Of several that try, one does it: the mark is a directory, and making one is exclusive. It looks
+ * again first, because by then the file may be a living one's.
+ */
+export async function removeStale(file: string): Promise<void> {
   const mark = `${file}.take-over`;
   try {
     await mkdir(mark);

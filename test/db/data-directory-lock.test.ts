@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:f
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { lockDirectory } from "../../src/db/data-directory-lock.ts";
+import { lockDirectory, removeStale } from "../../src/db/data-directory-lock.ts";
 import { isRunning, processStart } from "../../src/db/process-start.ts";
 
 let folder: string;
@@ -90,6 +90,12 @@ describe("a lock is taken over", () => {
 });
 
 describe("a lock is respected", () => {
+  test("by a take-over that was decided on before somebody else took it over", async () => {
+    await holder({});
+    await removeStale(file);
+    await expect(lockDirectory(folder)).rejects.toMatchObject(held);
+  });
+
   test("while another host gives signs of life", async () => {
     await holder({ host: "elsewhere", pid: deadPid() });
     await expect(lockDirectory(folder)).rejects.toMatchObject(held);

@@ -1,11 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { DatabaseSessionStore } from "../../src/db/session-store.ts";
-import { deleteExpiredSessions, type SessionOwner } from "../../src/sql/sessions.ts";
+import { type CreatedSession, DatabaseSessionStore } from "../../src/db/session-store.ts";
+import { deleteExpiredSessions, lockOwner, type SessionOwner } from "../../src/sql/sessions.ts";
 import { compile, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { limits, rows, run, tenant } from "./rows.ts";
 
-const { database, operator, close } = await openTestDatabase();
+const { admin, database, kind, operator, close } = await openTestDatabase();
 afterAll(close);
 
 let owners = 0;
@@ -132,6 +133,27 @@ test("of thirty initialize calls at once, as many succeed as the cap allows", as
 
   expect(outcomes.filter(({ kind }) => kind === "created")).toHaveLength(7);
 });
+
+// One connection cannot wait for itself.
+const onPostgres = () =>
+  test("an initialize waits for one of the same owner that has not committed yet, and counts it", async () => {
+    const owner = newOwner();
+    const { tenantId, issuer, subject, client } = owner;
+    let creating: Promise<CreatedSession> | undefined;
+
+    await admin.transaction(async (transaction) => {
+      await transaction.query(lockOwner(owner));
+      await transaction.query(
+        run(sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
+values (${tenantId}, ${hash(1)}::bytea, ${issuer}, ${subject}, ${client}, '{}', now() + interval '1 hour')`),
+      );
+      creating = store({ maxPerPrincipal: 1 }).create(owner, hash(2), "{}", limits());
+      await expect(Promise.race([creating, sleep(200, "waits")])).resolves.toBe("waits");
+    });
+
+    expect(await creating).toMatchObject({ kind: "full" });
+  });
+if (kind === "postgres") onPostgres();
 
 test("expired sessions of all tenants go when the operator says so", async () => {
   const [expired, live] = [newOwner(), newOwner()];

@@ -1,11 +1,17 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { runBatch } from "../../src/db/batch.ts";
 import type { TenantTransaction } from "../../src/db/database.ts";
+import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
+import { EmbeddedSource } from "../../src/db/embedded-source.ts";
+import { connectionOf, poolLimitsOf, RolePool } from "../../src/db/pools.ts";
+import { readInBatch, writeInTransaction } from "../../src/db/tenant-transaction.ts";
 import { cancelled, ErrorCode, RpcError } from "../../src/protocol/errors.ts";
 import { compile, type Statement, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase } from "../support/database.ts";
+import { embeddedTemplate } from "../support/embedded-template.ts";
 import { closeDocument, insertDocument, limits, rows, run, seed, tenant } from "./rows.ts";
 
-const { database, operator, admin, kind, observations, close } = await openTestDatabase({
+const { database, operator, admin, config, kind, observations, close } = await openTestDatabase({
   database: { poolSize: 2, poolWaitMs: 60_000 },
 });
 afterAll(close);
@@ -209,6 +215,43 @@ describe("a write", () => {
 
     await expect(writing).rejects.toMatchObject({ code: ErrorCode.BackendUnavailable, data: { retryable: true } });
   });
+});
+
+test("a connection keeps neither role nor tenant nor timeout, after success, an error or an abort", async () => {
+  const source = kind === "postgres" ? onePool() : new EmbeddedSource(await embeddedEngine(), "reader");
+  const left = async () => {
+    const lease = await source.acquire(new AbortController().signal);
+    const [found] = await runBatch(lease.client, [
+      {
+        text: "select coalesce(current_setting('pgrcp.tenant_id', true), '') as tenant, current_user = session_user as own, current_setting('statement_timeout') as timeout",
+        values: [],
+      },
+    ]);
+    lease.release();
+    return found?.[0];
+  };
+  const nothing = { tenant: "", own: true, timeout: "0" };
+
+  await readInBatch(source, tenant("a"), [whoami], limits());
+  expect(await left()).toEqual(nothing);
+  await readInBatch(source, tenant("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});
+  expect(await left()).toEqual(nothing);
+  await readInBatch(source, tenant("a"), [sleep(0.3)], limits(50)).catch(() => {});
+  expect(await left()).toEqual(nothing);
+  await writeInTransaction(source, tenant("a"), (transaction) => transaction.query(whoami), limits());
+  expect(await left()).toEqual(nothing);
+
+  async function embeddedEngine(): Promise<EmbeddedEngine> {
+    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 5_000 });
+    onTestFinished(() => engine.close());
+    return engine;
+  }
+  function onePool(): RolePool {
+    const connection = connectionOf(config.database.url ?? "", config.database.reader);
+    const pool = new RolePool("reader", connection, { ...poolLimitsOf(config), size: 1 }, () => {});
+    onTestFinished(() => pool.close());
+    return pool;
+  }
 });
 
 test("3,000 interleaved requests of nine tenants over two connections, one in eleven failing: none sees another's", async () => {
