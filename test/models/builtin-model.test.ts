@@ -51,10 +51,10 @@ describe("what the model gives", () => {
   });
 
   test("countTokens counts many texts and very long ones in order", async () => {
-    const texts = ["the ".repeat(40_000), ...Array.from({ length: 300 }, (_, i) => "the ".repeat(i * 10)), ""];
+    const texts = ["the ".repeat(40_000), ...Array.from({ length: 300 }, (_, i) => "the ".repeat(i)), ""];
 
     // Each with [CLS] and [SEP].
-    expect(await model.countTokens(texts)).toEqual([40_002, ...Array.from({ length: 300 }, (_, i) => i * 10 + 2), 2]);
+    expect(await model.countTokens(texts)).toEqual([40_002, ...Array.from({ length: 300 }, (_, i) => i + 2), 2]);
   });
 
   test("vectors are within 0.02 of the published float32 model's", async () => {
@@ -112,7 +112,7 @@ describe("what the model gives", () => {
 });
 
 describe("while the model is busy", () => {
-  const bulk = Array.from({ length: 20 }, (_, i) => longText(`document ${i}`));
+  const bulk = Array.from({ length: 12 }, (_, i) => longText(`document ${i}`));
 
   test("a query is answered before the bulk that came first", async () => {
     const order: string[] = [];

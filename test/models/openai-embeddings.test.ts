@@ -265,7 +265,7 @@ describe("a server that is not well", () => {
   test.each(flaky)("%s once is not noticed by the caller", async (_, answer) => {
     const { model, received } = await serve(
       (request, response, call) => (call === 1 ? answer : wellBehaved)(request, response, call),
-      { retries: 1, timeoutMs: 300 },
+      { retries: 1, timeoutMs: 1_500 },
     );
 
     expect((await model.embed(["x"], "query", never)).map((vector) => [...vector])).toEqual([[1, 0, 0]]);
