@@ -35,7 +35,7 @@ export interface EmbeddingSpace {
 export interface Corpus {
   readonly tenantId: TenantId;
   readonly name: CorpusName;
-  /** A language of indexing/tokenize.ts, such as `english`, or `none`. */
+  /** A language of catalog/languages.ts, such as `english`, or `none`. */
   readonly language: string;
   readonly space: EmbeddingSpace;
   readonly screening: ScreeningPolicy;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Corpus } from "../catalog/corpus.ts";
 import { countTerms, tokenize } from "../catalog/tokenize.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
@@ -95,15 +96,20 @@ async function prepareChunks(
   const { embedding } = context;
   const titleTerms = tokenize(title, corpus.language);
   const [titleTokens = 0] = title === "" ? [0] : await embedding.countTokens([title]);
-  const maxTokens = Math.max(MIN_TEXT_TOKENS, Math.min(context.chunkTokens, embedding.maxTokens) - titleTokens);
+  const limit = Math.min(context.chunkTokens, embedding.maxTokens);
+  const maxTokens = Math.max(Math.min(MIN_TEXT_TOKENS, limit), limit - titleTokens);
   const pieces = await chunkText(text, {
     maxTokens: context.chunk ? maxTokens : Number.POSITIVE_INFINITY,
     overlapTokens: Math.min(context.overlapTokens, Math.floor(maxTokens / 2)),
     countTokens: (texts) => embedding.countTokens(texts),
   });
-  return pieces.map((piece) => {
+  const chunks: PreparedChunk[] = [];
+  for (const piece of pieces) {
     const terms = [...titleTerms, ...tokenize(piece.text, corpus.language)];
     const modelText = title === "" ? piece.text : `${title}\n${piece.text}`;
-    return { start: piece.start, end: piece.end, modelText, termCounts: countTerms(terms), length: terms.length };
-  });
+    const termCounts = countTerms(terms);
+    chunks.push({ start: piece.start, end: piece.end, modelText, termCounts, length: terms.length });
+    await nextTurn(); // a long document must not hold up other requests
+  }
+  return chunks;
 }
