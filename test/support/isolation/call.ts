@@ -25,14 +25,18 @@ export interface Pending {
 /** A call that changes nothing that the model knows of. */
 export const reading = (answered: Pending["answered"]): Pending => ({ answered, refused() {}, lost() {} });
 
-/** A call that must be refused in just this way. */
-export const refusing = (code: number, data?: Readonly<Record<string, unknown>>): Pending =>
+/**
+ * A call that must be refused.
+ *
+ * @param likeUnknown the error that something which does not exist has, as text: what is another's must have the same
+ */
+export const refusing = (code: number, likeUnknown?: string): Pending =>
   reading(({ error }) => {
     if (error === undefined) return [`foreign access: a result where ${code} is due`];
     if (error.code !== code) return [`wrong answer: ${error.code} where ${code} is due`];
-    return Object.entries(data ?? {}).every(([name, value]) => error.data?.[name] === value)
+    return likeUnknown === undefined || JSON.stringify(error) === likeUnknown
       ? []
-      : [`foreign error: not the data that every ${code} of this kind has`];
+      : ["foreign error: another one than for what does not exist"];
   });
 
 /** What is wrong when a result was due. */

@@ -59,10 +59,10 @@ export const shutdownCall = (kind: string, tenant: Tenant, own?: LiveSession): C
 });
 
 /** The same call where it must be refused, whatever it asks for. */
-export const refused = (call: Call, kind: string, code: number): Call => ({
+export const refused = (call: Call, kind: string, code: number, likeUnknown?: string): Call => ({
   ...call,
   kind,
-  begin: () => refusing(code),
+  begin: () => refusing(code, likeUnknown),
 });
 
 /** A method that is not built; the one that is, next, needs calls of its own here. */

@@ -73,6 +73,7 @@ export function randomExchange(world: World, random: SeededRandom): Exchange {
 }
 
 class Draw {
+  readonly world: World;
   readonly random: SeededRandom;
   readonly tenant: Tenant;
   readonly other: Tenant;
@@ -82,6 +83,7 @@ class Draw {
   readonly stolenIds: readonly string[];
 
   constructor(world: World, random: SeededRandom) {
+    this.world = world;
     this.random = random;
     this.tenant = random.pick(world.tenants);
     this.other = anotherOf(world, this.tenant, random);
@@ -139,7 +141,9 @@ class Draw {
 
   stolenVersion(): Exchange | undefined {
     const version = this.one([...this.other.models[this.place].versions.keys()]);
-    return version === undefined ? undefined : this.ordinary(stolenVersionCall(version, this.params()));
+    return version === undefined
+      ? undefined
+      : this.ordinary(stolenVersionCall(version, this.params(), this.world.unknown.get("version")));
   }
 
   stolenSession(): string | undefined {
@@ -160,7 +164,10 @@ class Draw {
   /** A call that would be fine if the session were the caller's and live. */
   inSession(kind: string, session: string | undefined): Exchange | undefined {
     if (session === undefined) return undefined;
-    return { ...this.ordinary(refused(this.anyCall(), kind, -32001), false), session };
+    return {
+      ...this.ordinary(refused(this.anyCall(), kind, -32001, this.world.unknown.get("session")), false),
+      session,
+    };
   }
 
   anyCall(): Call {
@@ -169,7 +176,7 @@ class Draw {
   }
 
   foreignCorpus(): Exchange {
-    const call = refused(this.anyCall(), "corpus of another", -32012);
+    const call = refused(this.anyCall(), "corpus of another", -32012, this.world.unknown.get("corpus"));
     return { ...this.ordinary(call, false), base: baseOf(this.other, "vault") };
   }
 

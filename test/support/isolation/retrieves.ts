@@ -125,7 +125,10 @@ export const pinCall = ({ params, indexVersion, hits }: Pin): Call =>
     }),
   );
 
-export const stolenVersionCall = (indexVersion: string, params: RetrieveParams): Call =>
-  call("retrieve stolen version", { ...params, indexVersion }, () => refusing(-32010, { retryable: false }));
+export const stolenVersionCall = (
+  indexVersion: string,
+  params: RetrieveParams,
+  likeUnknown: string | undefined,
+): Call => call("retrieve stolen version", { ...params, indexVersion }, () => refusing(-32010, likeUnknown));
 
 export const resultOf = (result: object): RetrieveResult => result as RetrieveResult;

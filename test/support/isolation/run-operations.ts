@@ -1,9 +1,11 @@
 import { SeededRandom } from "../seeded-random.ts";
 import type { TestIssuer } from "../test-issuer.ts";
+import { type Call, reading } from "./call.ts";
 import { initializeCall } from "./core-calls.ts";
 import { type Bench, type Problem, perform, performOne, randomDisturbance } from "./exchange.ts";
 import { httpClient } from "./http-client.ts";
 import { randomExchange } from "./random-exchange.ts";
+import { EVERYWHERE } from "./sent-documents.ts";
 import { settle } from "./settle.ts";
 import type { Subject } from "./subject.ts";
 import { Tally } from "./tally.ts";
@@ -75,13 +77,40 @@ async function operate(bench: Bench, random: SeededRandom): Promise<void> {
 
 /** Every tenant's first version holds the same documents, so that numbers of versions and chunks are the same, too. */
 async function prepare(bench: Bench): Promise<void> {
+  const { tenants, sharedIds } = bench.world;
   for (const place of PLACES) {
-    for (const tenant of bench.world.tenants) {
-      const ids = [...bench.world.sharedIds, ...tenant.privateIds];
+    for (const tenant of tenants) {
+      const ids = [...sharedIds, ...tenant.privateIds];
       await performOne(bench, tenant, place, addCall(tenant, place, new Map(ids.map((id) => [id, 0]))));
     }
   }
-  for (const tenant of bench.world.tenants) {
+  for (const tenant of tenants) {
     for (let n = 0; n < 3; n++) await performOne(bench, tenant, "default", initializeCall(tenant));
   }
+  await askForUnknown(bench, "corpus", { base: "/corpora/nobodys/rcp" });
+  await askForUnknown(bench, "session", { session: "A".repeat(43) });
+  await askForUnknown(bench, "version", {}, { indexVersion: "A".repeat(22) });
+}
+
+/** Notes what is answered where nobody has anything. */
+async function askForUnknown(
+  bench: Bench,
+  what: "corpus" | "version" | "session",
+  where: { readonly base?: string; readonly session?: string },
+  params: object = {},
+): Promise<void> {
+  const { tenants, unknown } = bench.world;
+  const call: Call = {
+    kind: `(check) unknown ${what}`,
+    method: "retrieve",
+    credential: "read",
+    params: { query: EVERYWHERE, ...params },
+    begin: () =>
+      reading(({ error }) => {
+        unknown.set(what, JSON.stringify(error));
+        return error === undefined ? ["wrong answer: a result of nothing"] : [];
+      }),
+  };
+  for (const tenant of tenants.slice(0, 1))
+    await perform(bench, { tenant, base: "/rcp", ...where, credential: "read", calls: [call], isBatch: false });
 }

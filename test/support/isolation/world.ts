@@ -48,6 +48,8 @@ export interface World {
   readonly tenants: readonly Tenant[];
   /** Ids that every tenant uses. */
   readonly sharedIds: readonly string[];
+  /** The errors, as text, for what does not exist: what is another's must have the same ones. */
+  readonly unknown: Map<"corpus" | "version" | "session", string>;
 }
 
 /** Three tenants nobody used before, each with an empty vault. */
@@ -63,7 +65,7 @@ values ($1, $2, 'none', 'test-bag-of-words@32', 32, 'flag')`,
     );
   }
   const sharedIds = [...Array.from({ length: 12 }, (_, n) => `doc-${n}`), "part#1", "a/b?c", "\u00fcn\u00ef \u{1f600}"];
-  return { tenants, sharedIds };
+  return { tenants, sharedIds, unknown: new Map() };
 }
 
 async function makeTenant(issuer: TestIssuer): Promise<Tenant> {
