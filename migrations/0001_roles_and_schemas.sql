@@ -35,7 +35,8 @@ begin
   if not pg_has_role('pgrcp_operator', 'pgrcp_owner', 'member') then
     grant pgrcp_owner to pgrcp_operator;
   end if;
-  if not pg_has_role(current_user, 'pgrcp_owner', 'member') then
+  -- Since version 16, who makes a role may hand it on and yet not act as it until it is granted to them, too.
+  if not (select rolsuper from pg_roles where rolname = current_user) then
     execute format('grant pgrcp_owner to %I', current_user);
   end if;
 end
@@ -58,6 +59,7 @@ create schema pgrcp_admin authorization pgrcp_owner;
 do $$
 declare
   extension_schema name;
+  login name;
 begin
   -- Nobody else connects, and nobody makes temporary tables that could shadow a name.
   execute format('revoke all on database %I from public', current_database());
@@ -70,6 +72,11 @@ begin
   execute format('revoke all on schema %I from public', extension_schema);
   execute format('grant usage on schema %I to pgrcp_owner, pgrcp_reader, pgrcp_adder, pgrcp_deleter, pgrcp_operator',
     extension_schema);
+  if extension_schema <> 'public' then
+    foreach login in array array['pgrcp_reader', 'pgrcp_adder', 'pgrcp_deleter', 'pgrcp_operator'] loop
+      execute format('alter role %I in database %I set search_path = %I', login, current_database(), extension_schema);
+    end loop;
+  end if;
 end
 $$;
 

@@ -52,7 +52,7 @@ async function makeMember(transaction: AdminTransaction, user: string, role: str
     compile(
       sql`select split_part(setting, '=', 1) as name, substr(setting, strpos(setting, '=') + 1) as value
 from pg_db_role_setting s join pg_roles r on r.oid = s.setrole, unnest(s.setconfig) setting
-where r.rolname = ${role} and s.setdatabase = 0`,
+where r.rolname = ${role} and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))`,
       (row) => row as { name: string; value: string },
     ),
   );

@@ -105,8 +105,11 @@ async function checkPrerequisites(admin: AdminConnection): Promise<void> {
     compile(
       sql`select current_setting('server_version_num')::int / 10000 as major,
   coalesce((select extversion from pg_extension where extname = 'vector'),
-    (select default_version from pg_available_extensions where name = 'vector')) as vector`,
-      (row) => row as { major: number; vector: string | null },
+    (select default_version from pg_available_extensions where name = 'vector')) as vector,
+  exists (select from pg_extension where extname = 'vector')
+    or (select rolsuper from pg_roles where rolname = current_user)
+    or exists (select from pg_available_extension_versions where name = 'vector' and trusted) as may_create`,
+      (row) => row as { major: number; vector: string | null; may_create: boolean },
     ),
   );
   if (server === undefined || server.major < OLDEST_POSTGRES) {
@@ -115,6 +118,10 @@ async function checkPrerequisites(admin: AdminConnection): Promise<void> {
   if (server.vector === null) {
     const remedy = `install pgvector there, 0.8.4 or newer (on Debian the package postgresql-${server.major}-pgvector)`;
     throw new StartupError("the database server has no pgvector", remedy);
+  }
+  if (!server.may_create) {
+    const remedy = "as a superuser, run `create extension vector` in that database once, then `pgrcp migrate` again";
+    throw new StartupError("this login may not create the extension pgvector", remedy);
   }
   if (!isAtLeast(server.vector, OLDEST_VECTOR)) {
     const remedy = "install a newer one on the database server, then run `alter extension vector update`";

@@ -2,12 +2,14 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Config, configSchema } from "../../src/config/config.ts";
 import { scramVerifier, setLogins } from "../../src/db/logins.ts";
+import { migrate } from "../../src/db/migrator.ts";
+import { openPostgresAdmin } from "../../src/db/operator-database.ts";
 import { connectFailure } from "../../src/db/pg-errors.ts";
 import { PostgresDatabase } from "../../src/db/postgres-database.ts";
 import { selfTest } from "../../src/db/self-test.ts";
 import { StartupError } from "../../src/db/startup-error.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
-import { sql } from "../../src/sql/sql.ts";
+import { compile, identifier, noRows, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { limits, rows, run, tenant } from "./rows.ts";
 
@@ -151,6 +153,25 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     );
     await expect(deleting).rejects.toMatchObject({ code: ErrorCode.Unauthorized });
     await database.close();
+  });
+
+  test("an extension that lives in a schema of its own is found by migrations and logins", async () => {
+    const name = `pgrcp_test_${randomBytes(6).toString("hex")}`;
+    await admin.query(compile(sql`create database ${identifier(name)} template template0`, noRows));
+    const there = url.replace(/\/[^/]*$/, `/${name}`);
+    const owner = openPostgresAdmin(there, config, () => {});
+    await owner.transaction((transaction) =>
+      transaction.script("create schema extensions; create extension vector schema extensions"),
+    );
+
+    await migrate(owner, { fields: new Map(), columnValueOf: () => null });
+
+    const database = new PostgresDatabase(there, config, () => {});
+    const distance = rows<{ d: number }>(sql`select '[1,0]'::halfvec <-> '[0,0]'::halfvec as d`);
+    expect(await database.read("reader", tenant("a"), [distance], limits())).toEqual([[{ d: 1 }]]);
+    await expect(selfTest(database, new Map(), () => {})).resolves.toBeUndefined();
+    await Promise.all([database.close(), owner.close()]);
+    await admin.query(compile(sql`drop database ${identifier(name)} with (force)`, noRows));
   });
 
   test("a database that is not there is one line and one remedy", async () => {
