@@ -42,6 +42,15 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
 const noticed = (all: Readonly<Record<string, string | undefined>>): string[] =>
   Object.keys(all).filter((name) => all[name] === undefined);
 
+/** What the random operations must have been, each at least once. */
+const KINDS = [
+  ...["dense", "sparse", "hybrid", "pinned", "own version", "stolen version"].map((what) => `retrieve ${what}`),
+  ...["index/add", "index/delete", "add stolen ids", "delete stolen ids", "initialize", "info", "ping", "shutdown"],
+  ...["shutdown of a stolen session", "stolen session", "ended session", "corpus of another", "wrong credential"],
+  ...["unbuilt method", "cancel of another's call"],
+  ...["(in a batch of five)", "(in an own session)", "(with identity members)"],
+];
+
 const MINUTES = 60_000;
 const seed = testSeed();
 const sites = predicateSites();
@@ -81,6 +90,7 @@ describe("three tenants with the same ids and texts meet nothing of each other",
       print("policies and predicates", report);
       expect(report.problems).toEqual([]);
       expect(report.operations).toBeGreaterThanOrEqual(2_000);
+      expect(report.tally.kinds()).toEqual(expect.arrayContaining(KINDS));
       const disturbed = report.tally.total("cut off", "timed out", "cancelled");
       expect(disturbed).toBeGreaterThanOrEqual(0.05 * report.operations);
       const { internalErrors, identityIgnored } = await plain.call("report");

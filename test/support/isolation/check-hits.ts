@@ -83,7 +83,7 @@ async function checkVectors(hits: readonly Hit[], { query, mode }: Asked): Promi
 }
 
 /** Every document that is there has all its chunks. */
-export function checkWhole(hits: readonly Hit[], model: CorpusModel): string[] {
+function checkWhole(hits: readonly Hit[], model: CorpusModel): string[] {
   return [...Map.groupBy(hits, ({ chunk }) => chunk.docId)].flatMap(([id, chunks]) => {
     const document = model.sent(id, chunks[0]?.meta.v);
     return document === undefined || coversText(chunks, document) ? [] : ["partial write: some of a document's chunks"];

@@ -104,8 +104,12 @@ async function disturb(
   disturbance: Disturbance | undefined,
 ): Promise<void> {
   if (disturbance !== "cut off" && disturbance !== "cancel") return;
-  await sleep(random.integer(0, 4));
-  if (disturbance === "cut off") return cut();
+  if (disturbance === "cut off") {
+    await sleep(random.integer(0, 4));
+    return cut();
+  }
+  // A call can be named once its session was looked up.
+  await sleep(random.integer(4, 20));
   const body = { jsonrpc: "2.0", method: "notifications/cancel", params: { id } };
   await client
     .post(`${base}/notifications/cancel`, JSON.stringify(body), {

@@ -139,7 +139,8 @@ async function compareTables(
   const model = tenant.models[place];
   const [row] = await subject.call("query", TABLES, [tenant.name, place === "default" ? "default" : tenant.vault]);
   if (row === undefined) return note(bench, "foreign count: the corpus has no row");
-  const { version, versionsMade, versionsDoubtful } = { version: Number(row.version), ...counted(model) };
+  const { versionsMade, versionsDoubtful } = model;
+  const version = Number(row.version);
   const documents = new Set(hits.map(({ chunk }) => chunk.docId)).size;
   const length = hits.reduce((sum, { citation, text }) => sum + termsOf(`${citation.title} ${text}`).length, 0);
   const live = [documents, hits.length, length];
@@ -162,8 +163,6 @@ async function compareTables(
   model.versionsMade = version;
   model.versionsDoubtful = 0;
 }
-
-const counted = ({ versionsMade, versionsDoubtful }: CorpusModel) => ({ versionsMade, versionsDoubtful });
 
 /** Answers that must come again for who pins their version, whatever is written meanwhile. */
 async function makePins(bench: Bench, tenant: Tenant, place: Place): Promise<readonly Pin[]> {

@@ -29,17 +29,13 @@ export type SettingMutant = "kept by the connection" | "the first caller's for a
 /** How one mutant differs from the source; read only by a patched copy of it (mutants.ts, scope-mutants.ts). */
 const mutant = {
   removed: new Set<number>(),
-  asked: new Set<number>(),
   setting: undefined as SettingMutant | undefined,
   firstTenant: undefined as string | undefined,
   sharesCache: false,
   role: undefined as DatabaseRole | undefined,
 
   /** @returns whether to leave out a statement's predicate */
-  removes(site: number): boolean {
-    mutant.asked.add(site);
-    return mutant.removed.has(site);
-  },
+  removes: (site: number): boolean => mutant.removed.has(site),
   /** The setting may outlive its transaction: then whoever had the connection first goes on being the tenant. */
   settingText(text: string): string {
     if (mutant.setting !== "kept by the connection") return text;
@@ -107,7 +103,6 @@ async function isIdle(): Promise<boolean> {
 
 const api = {
   url: async () => server.url,
-  kind: async () => opened.kind,
   query: asAdmin,
   script: (text: string) => opened.admin.transaction((transaction) => transaction.script(text)),
   /** Resolves when nothing that was asked for is still on its way. */
@@ -123,7 +118,6 @@ const api = {
   },
   async removePredicates(sites: readonly number[]): Promise<void> {
     mutant.removed = new Set(sites);
-    mutant.asked.clear();
     record.statements.clear();
   },
   async mutateSetting(setting: SettingMutant | undefined): Promise<void> {
@@ -142,7 +136,6 @@ const api = {
   report: async () => ({
     statements: [...record.statements],
     refusals: record.refusals,
-    asked: [...mutant.asked],
     identityIgnored: observations.filter(({ kind }) => kind === "identity-ignored").length,
     internalErrors: observations.flatMap((one) =>
       one.kind === "internal-error" ? [one.error instanceof Error ? (one.error.stack ?? "") : String(one.error)] : [],
