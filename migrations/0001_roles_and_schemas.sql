@@ -51,6 +51,10 @@ alter role pgrcp_state set plan_cache_mode = force_custom_plan;
 alter role pgrcp_reader set jit = off;
 alter role pgrcp_reader set default_transaction_isolation = 'repeatable read';
 alter role pgrcp_reader set default_transaction_read_only = on;
+-- A writer holds its corpus's row: one that hangs must not hold it for ever.
+alter role pgrcp_adder set idle_in_transaction_session_timeout = '60s';
+alter role pgrcp_deleter set idle_in_transaction_session_timeout = '60s';
+alter role pgrcp_state set idle_in_transaction_session_timeout = '60s';
 
 create schema pgrcp authorization pgrcp_owner;
 create schema pgrcp_state authorization pgrcp_owner;

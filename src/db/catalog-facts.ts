@@ -4,6 +4,7 @@ import { compile, sql } from "../sql/sql.ts";
 
 export interface ServerFacts {
   readonly serverVersion: number;
+  readonly encoding: string;
   /** Undefined when pgvector is not installed. */
   readonly vectorVersion: string | undefined;
   /** Undefined when the schema is not there. */
@@ -12,10 +13,12 @@ export interface ServerFacts {
 
 export const serverFacts = compile(
   sql`select current_setting('server_version_num')::int as server_version,
+  current_setting('server_encoding') as encoding,
   (select extversion from pg_extension where extname = 'vector') as vector_version,
   obj_description(to_regnamespace('pgrcp'), 'pg_namespace') as schema_comment`,
   (row): ServerFacts => ({
     serverVersion: row.server_version as number,
+    encoding: row.encoding as string,
     vectorVersion: (row.vector_version as string | null) ?? undefined,
     schemaComment: (row.schema_comment as string | null) ?? undefined,
   }),

@@ -3,9 +3,10 @@ import type { FilterFields } from "../catalog/corpus.ts";
 import { compile, noRows, sql } from "../sql/sql.ts";
 import type { AdminConnection, AdminTransaction } from "./admin-connection.ts";
 import { type ColumnValueOf, type Misfit, prepareFields } from "./backfill.ts";
+import { serverFacts } from "./catalog-facts.ts";
 import { type FieldPlan, planFields } from "./filter-columns.ts";
 import { type Migration, readMigrations } from "./migrations.ts";
-import { isAtLeast, OLDEST_POSTGRES, OLDEST_VECTOR } from "./oldest-versions.ts";
+import { checkEncoding, checkPostgresVersion, checkVectorVersion, schemaComment } from "./server-checks.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What `migrate` tells while it works. */
@@ -101,33 +102,28 @@ export async function migrate(admin: AdminConnection, options: MigrateOptions): 
 
 /** Before anything is changed: what no migration can bring. */
 async function checkPrerequisites(admin: AdminConnection): Promise<void> {
-  const [server] = await admin.query(
-    compile(
-      sql`select current_setting('server_version_num')::int / 10000 as major,
-  coalesce((select extversion from pg_extension where extname = 'vector'),
-    (select default_version from pg_available_extensions where name = 'vector')) as vector,
-  exists (select from pg_extension where extname = 'vector')
-    or (select rolsuper from pg_roles where rolname = current_user)
-    or exists (select from pg_available_extension_versions where name = 'vector' and trusted) as may_create`,
-      (row) => row as { major: number; vector: string | null; may_create: boolean },
-    ),
-  );
-  if (server === undefined || server.major < OLDEST_POSTGRES) {
-    throw new StartupError(`this is PostgreSQL ${server?.major}`, `use PostgreSQL ${OLDEST_POSTGRES} or newer`);
-  }
-  if (server.vector === null) {
-    const remedy = `install pgvector there, 0.8.4 or newer (on Debian the package postgresql-${server.major}-pgvector)`;
-    throw new StartupError("the database server has no pgvector", remedy);
-  }
-  if (!server.may_create) {
+  const [server] = await admin.query(serverFacts);
+  const [available] = await admin.query(availableVector);
+  if (server === undefined || available === undefined) return;
+  const vectorVersion = server.vectorVersion ?? available.version ?? undefined;
+  const [first] = [
+    ...checkPostgresVersion(server),
+    ...checkEncoding(server),
+    ...checkVectorVersion({ vectorVersion }),
+  ].filter(({ severity }) => severity === "error");
+  if (first !== undefined) throw new StartupError(first.line, first.remedy);
+  if (server.vectorVersion === undefined && !available.mayCreate) {
     const remedy = "as a superuser, run `create extension vector` in that database once, then `pgrcp migrate` again";
     throw new StartupError("this login may not create the extension pgvector", remedy);
   }
-  if (!isAtLeast(server.vector, OLDEST_VECTOR)) {
-    const remedy = "install a newer one on the database server, then run `alter extension vector update`";
-    throw new StartupError(`pgvector ${server.vector} is too old: 0.8.0 is the oldest that works`, remedy);
-  }
 }
+
+const availableVector = compile(
+  sql`select (select default_version from pg_available_extensions where name = 'vector') as version,
+  (select rolsuper from pg_roles where rolname = current_user)
+    or exists (select from pg_available_extension_versions where name = 'vector' and trusted) as may_create`,
+  (row) => ({ version: row.version as string | null, mayCreate: row.may_create as boolean }),
+);
 
 async function lock(admin: AdminConnection, report: MigrateOptions["report"]): Promise<void> {
   const attempt = compile(sql`select pg_try_advisory_lock(${LOCK}::bigint) as taken`, (row) => row.taken === true);
@@ -166,9 +162,6 @@ async function apply(admin: AdminConnection, { version, name, checksum, text }: 
     );
   }
 }
-
-/** The text of the schema's comment, which is how the schema's version is read. */
-export const schemaComment = (version: number): string => `pgrcp schema ${version}`;
 
 /** A provider may have put the extension into a schema of its own. */
 async function findVectorTypes(transaction: AdminTransaction): Promise<void> {

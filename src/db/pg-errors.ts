@@ -23,8 +23,8 @@ const SOCKET_MESSAGES =
 /** pg's words, before anything is sent, for a password that is missing. */
 const NO_PASSWORD = /^SASL: .*password must be/;
 
-/** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention. */
-const UNAVAILABLE = /^(08|53|57P|58)/;
+/** SQLSTATE that means "not now": connection, resources, operator intervention, a session that idled for too long. */
+const UNAVAILABLE = /^(08|53|57P|58|25P03)/;
 const SERIALIZATION: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
 /** The five characters that Postgres sent, or the system's code of a socket that failed. */

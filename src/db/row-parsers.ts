@@ -12,7 +12,10 @@ const integer: Parse = (text) => {
 };
 
 /** A plain Uint8Array with a buffer of its own: Node's Buffer may be a window on a shared one. */
-const bytes: Parse = (text) => new Uint8Array(Buffer.from(text.slice(2), "hex"));
+const bytes: Parse = (text) => {
+  if (!text.startsWith("\\x")) throw new Error("the database writes bytea in another format than hex");
+  return new Uint8Array(Buffer.from(text.slice(2), "hex"));
+};
 
 /** Of text[]; pg's own list of OIDs names only scalar types. */
 const textArray: (text: string) => (string | null)[] = pg.types.getTypeParser(1009 as number);

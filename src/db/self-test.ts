@@ -10,7 +10,7 @@ import { readMigrations } from "./migrations.ts";
 import { connectFailure, isRoleMissing } from "./pg-errors.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
 import { checkRights, checkTables, expectedRights } from "./rights-checks.ts";
-import { checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "./server-checks.ts";
+import { checkEncoding, checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "./server-checks.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** What must be true of the database before the server listens (DESIGN section 3). */
@@ -73,6 +73,7 @@ async function checkVersions(database: Database): Promise<readonly Finding[]> {
   const known = (await readMigrations()).length;
   return (await ask(database, "reader", serverFacts)).flatMap((server) => [
     ...checkPostgresVersion(server),
+    ...checkEncoding(server),
     ...checkVectorVersion(server),
     ...checkSchemaVersion(server, known),
   ]);

@@ -1,17 +1,36 @@
 import type { ServerFacts } from "./catalog-facts.ts";
 import { error, type Finding, warning } from "./finding.ts";
-import { schemaComment } from "./migrator.ts";
-import { GOOD_VECTOR, isAtLeast, OLDEST_POSTGRES, OLDEST_VECTOR } from "./oldest-versions.ts";
 
 /** Versions: of Postgres, of pgvector, of our schema. */
 
-export function checkPostgresVersion(facts: ServerFacts): readonly Finding[] {
+const OLDEST_POSTGRES = 15;
+const OLDEST_VECTOR = [0, 8, 0] as const;
+/** Before it, an index built in parallel can overflow a buffer (CVE-2026-3172, mended in 0.8.2), and VACUUM can lose graph entries. */
+const GOOD_VECTOR = [0, 8, 4] as const;
+
+/** True when `version` is at least `wanted`, part by part. */
+function isAtLeast(version: string, wanted: readonly number[]): boolean {
+  const parts = version.split(".").map((part) => Number.parseInt(part, 10) || 0);
+  for (const [index, want] of wanted.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== want) return part > want;
+  }
+  return true;
+}
+
+export function checkPostgresVersion(facts: Pick<ServerFacts, "serverVersion">): readonly Finding[] {
   const major = Math.floor(facts.serverVersion / 10_000);
   if (major >= OLDEST_POSTGRES) return [];
   return [error(`this is PostgreSQL ${major}`, `use PostgreSQL ${OLDEST_POSTGRES} or newer`)];
 }
 
-export function checkVectorVersion({ vectorVersion }: ServerFacts): readonly Finding[] {
+export function checkEncoding({ encoding }: Pick<ServerFacts, "encoding">): readonly Finding[] {
+  if (encoding === "UTF8") return [];
+  const remedy = "make a new one with `createdb --template=template0 --encoding=UTF8`";
+  return [error(`the database's encoding is ${encoding}, which cannot hold every text`, remedy)];
+}
+
+export function checkVectorVersion({ vectorVersion }: Pick<ServerFacts, "vectorVersion">): readonly Finding[] {
   const upgrade = "install a newer pgvector on the database server, then run `alter extension vector update`";
   if (vectorVersion === undefined) {
     return [error("the database has no pgvector", "install pgvector 0.8.4 or newer there, then run `pgrcp migrate`")];
@@ -25,8 +44,14 @@ export function checkVectorVersion({ vectorVersion }: ServerFacts): readonly Fin
   return [];
 }
 
+/** The text of the schema's comment, which is how the schema's version is read. */
+export const schemaComment = (version: number): string => `pgrcp schema ${version}`;
+
 /** @param known how many migrations this program has */
-export function checkSchemaVersion({ schemaComment: comment }: ServerFacts, known: number): readonly Finding[] {
+export function checkSchemaVersion(
+  { schemaComment: comment }: Pick<ServerFacts, "schemaComment">,
+  known: number,
+): readonly Finding[] {
   if (comment === schemaComment(known)) return [];
   if (comment === undefined) return [error("the database has no pgrcp schema", "run `pgrcp migrate`")];
   const found = Number(/^pgrcp schema (\d+)$/.exec(comment)?.[1]);

@@ -5,7 +5,12 @@ import { checkLogin } from "../../src/db/login-checks.ts";
 import { readMigrations } from "../../src/db/migrations.ts";
 import { migrate } from "../../src/db/migrator.ts";
 import { selfTest } from "../../src/db/self-test.ts";
-import { checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "../../src/db/server-checks.ts";
+import {
+  checkEncoding,
+  checkPostgresVersion,
+  checkSchemaVersion,
+  checkVectorVersion,
+} from "../../src/db/server-checks.ts";
 import type { Observation } from "../../src/observability/observation.ts";
 import { columnValue } from "../../src/plan/check-meta.ts";
 import { sql } from "../../src/sql/sql.ts";
@@ -223,16 +228,19 @@ test.each([
   ["1.0", undefined],
   [undefined, "error"],
 ])("pgvector %s gives %s", (vectorVersion, severity) => {
-  const findings = checkVectorVersion({ serverVersion: 150_000, vectorVersion, schemaComment: undefined });
+  const findings = checkVectorVersion({ vectorVersion });
 
   expect(findings.map((finding) => finding.severity)).toEqual(severity === undefined ? [] : [severity]);
 });
 
 test("PostgreSQL 14 is refused and 15 is not", () => {
-  const facts = { vectorVersion: "0.8.4", schemaComment: undefined };
+  expect(checkPostgresVersion({ serverVersion: 140_013 })).toHaveLength(1);
+  expect(checkPostgresVersion({ serverVersion: 150_000 })).toEqual([]);
+});
 
-  expect(checkPostgresVersion({ ...facts, serverVersion: 140_013 })).toHaveLength(1);
-  expect(checkPostgresVersion({ ...facts, serverVersion: 150_000 })).toEqual([]);
+test("a database that cannot hold every text is refused", () => {
+  expect(checkEncoding({ encoding: "LATIN1" })).toHaveLength(1);
+  expect(checkEncoding({ encoding: "UTF8" })).toEqual([]);
 });
 
 test("a warning is observed and does not refuse", async () => {
