@@ -55,7 +55,7 @@ export async function indexSamples(
       },
       fields: offer.add.fields,
       ...config.indexing,
-      create: true,
+      create: "tenant and corpus",
     });
   }
   onProgress(documents.length, documents.length);

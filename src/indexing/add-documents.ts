@@ -5,7 +5,7 @@ import { checkSpace } from "../db/check-space.ts";
 import type { Database, StatementLimits, TenantTransaction } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { AddPlan } from "../plan/plan-add.ts";
-import { unauthorized } from "../protocol/errors.ts";
+import { conflict, unauthorized } from "../protocol/errors.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
 import { createCorpus } from "../sql/corpora.ts";
 import * as documents from "../sql/documents.ts";
@@ -25,8 +25,8 @@ export interface AddContext {
   readonly chunkTokens: number;
   readonly overlapTokens: number;
   readonly embedBatch: number;
-  /** Make the tenant and the corpus when this is the first write to them. */
-  readonly create: boolean;
+  /** What the first write makes. A corpus is made only for a tenant that is there. */
+  readonly create: "nothing" | "corpus" | "tenant and corpus";
 }
 
 export interface AddResult {
@@ -105,7 +105,7 @@ function write(
       closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, docIds, version));
     if (chunks.rows.length > 0) {
       await transaction.query(
-        documents.insertChunks(key, corpus.placement, version, [...context.fields.values()], chunks.rows),
+        documents.insertChunks(key, before.placement, version, [...context.fields.values()], chunks.rows),
       );
       await transaction.query(appendPostings(key.tenantId, key.corpus, packPostings(chunks.postings)));
     }
@@ -129,18 +129,24 @@ function write(
   });
 }
 
+/**
+ * Locks the corpus, making it first where that is allowed.
+ *
+ * @throws RpcError -32012 when it is not there, -32010 or -32016 when somebody made it with other settings in the meantime
+ */
 async function lock(
   transaction: TenantTransaction,
   corpus: Corpus,
-  create: boolean,
-): Promise<documents.CorpusCounters> {
-  if (create) {
-    await transaction.query(createTenant(corpus.tenantId));
-    await transaction.query(createCorpus(corpus));
-  }
-  const [counters] = await transaction.query(documents.lockCorpus({ tenantId: corpus.tenantId, corpus: corpus.name }));
-  if (counters === undefined) throw unauthorized();
-  return counters;
+  create: AddContext["create"],
+): Promise<documents.LockedCorpus> {
+  if (create === "tenant and corpus") await transaction.query(createTenant(corpus.tenantId));
+  if (create !== "nothing") await transaction.query(createCorpus(corpus));
+  const [locked] = await transaction.query(documents.lockCorpus({ tenantId: corpus.tenantId, corpus: corpus.name }));
+  if (locked === undefined) throw unauthorized();
+  checkSpace({ ...corpus, space: locked.space }, corpus.space);
+  if (locked.language !== corpus.language)
+    throw conflict("the corpus was made with another language meanwhile; send it again");
+  return locked;
 }
 
 /** Gives each chunk its number and vector, in the documents' order. */

@@ -11,6 +11,9 @@ import type { Call, Services } from "./handler.ts";
 export async function findCorpus(call: Call, services: Services): Promise<Corpus | undefined> {
   const limits = { signal: call.signal, timeoutMs: call.remainingMs() };
   const corpus = await services.corpora.find(call.principal.tenantId, call.corpus, limits);
+  // Policy and predicate both take their tenant from here on, so it must be the caller's whatever a cache says.
+  if (corpus !== undefined && corpus.tenantId !== call.principal.tenantId)
+    throw new Error("the corpus store answered with another tenant's corpus");
   if (corpus === undefined && call.corpus !== DEFAULT_CORPUS) throw unauthorized();
   return corpus;
 }

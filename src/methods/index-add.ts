@@ -1,7 +1,6 @@
 import { type Corpus, DEFAULT_CORPUS } from "../catalog/corpus.ts";
 import { addDocuments } from "../indexing/add-documents.ts";
 import { planAdd } from "../plan/plan-add.ts";
-import { unauthorized } from "../protocol/errors.ts";
 import { findCorpus } from "./find-corpus.ts";
 import type { Call, Handler, Services } from "./handler.ts";
 
@@ -16,7 +15,7 @@ export const indexAdd: Handler = async (params, call, services) => {
     by: call.principal,
     fields: services.offer.add.fields,
     ...services.config.indexing,
-    create: existing === undefined,
+    create: existing !== undefined ? "nothing" : services.config.tenants.autoCreate ? "tenant and corpus" : "corpus",
   });
   return {
     ids,
@@ -27,7 +26,6 @@ export const indexAdd: Handler = async (params, call, services) => {
 
 /** A tenant's `default` corpus, as its first write makes it. */
 function firstCorpus({ principal }: Call, { config, embedding }: Services): Corpus {
-  if (!config.tenants.autoCreate) throw unauthorized();
   return {
     tenantId: principal.tenantId,
     name: DEFAULT_CORPUS,

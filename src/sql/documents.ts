@@ -1,4 +1,4 @@
-import type { CorpusName, FieldType, FilterField, TenantId } from "../catalog/corpus.ts";
+import type { CorpusName, EmbeddingSpace, FieldType, FilterField, TenantId } from "../catalog/corpus.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
@@ -22,16 +22,26 @@ export interface CorpusCounters {
   readonly liveLength: number;
 }
 
+/** A corpus as it is while the write holds its lock: what was known of it before may be stale. */
+export interface LockedCorpus extends CorpusCounters {
+  readonly language: string;
+  readonly space: EmbeddingSpace;
+  readonly placement: string;
+}
+
 /** Takes the corpus's row lock, which orders its writers. No row: no such corpus. */
-export function lockCorpus(key: CorpusKey): Statement<CorpusCounters> {
+export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
   return compile(
-    sql`select version, next_chunk, live_documents, live_chunks, live_length from pgrcp.corpora where ${of(key)} for update`,
+    sql`select version, next_chunk, live_documents, live_chunks, live_length, language, model_identity, dimension, placement from pgrcp.corpora where ${of(key)} for update`,
     (row) => ({
       version: row.version as number,
       nextChunk: row.next_chunk as number,
       liveDocuments: row.live_documents as number,
       liveChunks: row.live_chunks as number,
       liveLength: row.live_length as number,
+      language: row.language as string,
+      space: { identity: row.model_identity as string, dimension: row.dimension as number },
+      placement: row.placement as string,
     }),
   );
 }

@@ -1,3 +1,4 @@
+import pgvector from "pgvector";
 import type { Corpus } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterToSql } from "./filter.ts";
@@ -26,7 +27,11 @@ export interface DenseRow {
 }
 
 /** `[0.1,0.2]`, as pgvector reads it. */
-export const vectorLiteral = (vector: Float32Array): string => `[${vector.join(",")}]`;
+export function vectorLiteral(vector: Float32Array): string {
+  const literal = pgvector.toSql([...vector]);
+  if (literal === null) throw new Error("every vector has a literal");
+  return literal;
+}
 
 const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.tenantId} and v.corpus = ${corpus.name}`;
 

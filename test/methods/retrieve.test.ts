@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Corpus, DEFAULT_CORPUS } from "../../src/catalog/corpus.ts";
+import { configSchema } from "../../src/config/config.ts";
+import { addDocuments } from "../../src/indexing/add-documents.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
+import { planAdd } from "../../src/plan/plan-add.ts";
+import { createTenant } from "../../src/sql/tenants.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
 
@@ -346,9 +351,47 @@ test("concurrent writers of one corpus lose nothing", async () => {
   expect(await caller.ids({ query: "shared", mode: "sparse", k: 100 })).toHaveLength(13);
 });
 
-test("with autoCreate off a write to a tenant that is not there is not authorised", async () => {
-  const caller = tenant({ config: { ...config, tenants: { autoCreate: false } } });
+test("with autoCreate off a write needs a tenant that was made, and makes its default corpus", async () => {
+  const tenantId = freshTenant();
+  const caller = callerOf(opened.database, tenantId, { config: { ...config, tenants: { autoCreate: false } } });
   await expect(caller.add(FRUIT)).rejects.toMatchObject({ code: -32012 });
+  await opened.operator.write((transaction) => transaction.query(createTenant(tenantId)));
+  await caller.add(FRUIT);
+  expect((await caller.ids({ query: "apple" }))[0]).toBe("apple");
+});
+
+test("a corpus made meanwhile with another language is not written with the wrong words", async () => {
+  const tenantId = freshTenant();
+  const german = callerOf(opened.database, tenantId, {
+    config: { ...config, indexing: { defaultLanguage: "german" } },
+  });
+  await german.add(FRUIT);
+  const before = await german.hits({ query: "apple" });
+  const { offer, embedding } = german.services;
+  const stale: Corpus = {
+    tenantId,
+    name: DEFAULT_CORPUS,
+    language: "english",
+    space: embedding.space,
+    screening: "flag",
+    placement: "shared",
+  };
+  const context = {
+    database: opened.database,
+    embedding,
+    limits: { signal: new AbortController().signal, remainingMs: () => 30_000 },
+    by: { source: "s", issuer: "i", subject: "u", tokenId: undefined, trustCeiling: "untrusted" as const },
+    fields: offer.add.fields,
+    ...configSchema.parse({}).indexing,
+    create: "corpus" as const,
+  };
+  const plan = planAdd({ documents: [{ id: "apple", text: "running" }] }, offer.add);
+  await expect(addDocuments(plan, stale, context)).rejects.toMatchObject({ code: -32016 });
+  const other = { ...stale, language: "german", space: { identity: "another@32", dimension: 32 } };
+  await expect(
+    addDocuments(plan, other, { ...context, embedding: { ...embedding, space: other.space } }),
+  ).rejects.toMatchObject({ code: -32010 });
+  expect(await german.hits({ query: "apple" })).toEqual(before);
 });
 
 test("an unknown corpus is not authorised, for reading and for writing", async () => {

@@ -17,6 +17,7 @@ let tenants = 0;
 export const freshTenant = (): TenantId => `tenant-${process.pid}-${tenants++}` as TenantId;
 
 export interface Caller {
+  readonly services: Services;
   add(
     documents: readonly object[],
     params?: object,
@@ -63,6 +64,7 @@ export function callerOf(
     );
   const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;
   return {
+    services,
     add: (documents, params = {}) => call(indexAdd, { documents, ...params }) as ReturnType<Caller["add"]>,
     delete: async (ids) => ((await call(indexDelete, { ids })) as { deleted: number }).deleted,
     retrieve: ask,
