@@ -162,8 +162,10 @@ afterAll(() => {
 });
 
 test("no address in a token is ever asked", async () => {
-  const entry = entries.find(({ header }) => header?.jku !== undefined);
-  if (entry !== undefined) await verify([`Bearer ${forge(entry, fixture, now())}`]);
+  const naming = entries.filter(({ header }) => header?.jku !== undefined);
+  if (naming.length === 0) throw new Error("the vectors are gone");
+  for (const entry of naming)
+    expect(await verify([`Bearer ${forge(entry, fixture, now())}`])).toBeInstanceOf(TokenRefused);
 
   expect(new Set(asked)).toEqual(new Set([KEYS_AT]));
 });
