@@ -185,17 +185,29 @@ describe("an issuer out of reach", () => {
     const server = await started(serveKeys(k1.jwk));
     const { verify, clock } = verifierOf(server.url, { jwksTimeoutMs: 1_000 });
     expect(await verify(k1)).toBe("alice");
-    server.answer = () => {};
+    let hanging = 0;
+    server.answer = (_, response) => {
+      hanging++;
+      response.on("close", () => hanging--);
+    };
     clock.ahead += MAX_AGE + 1_000;
 
     const first = await timed(() => verify(k1));
     expect(first.outcome).toBe("alice");
     expect(first.tookMs).toBeGreaterThan(950);
-    clock.ahead += COOLDOWN;
-    const second = await timed(() => verify(k1));
-    expect(second.outcome).toBe("alice");
-    expect(second.tookMs).toBeLessThan(700);
-    await expect.poll(() => server.requests).toBe(3);
+
+    // The quickest of some: one that waited for its load would take as long as the first, on any machine.
+    const tookMs: number[] = [];
+    for (let load = 3; load < 8; load++) {
+      clock.ahead += COOLDOWN;
+      const next = await timed(() => verify(k1));
+      expect(next.outcome).toBe("alice");
+      tookMs.push(next.tookMs);
+      await expect.poll(() => server.requests, { timeout: 10_000 }).toBe(load);
+      if (next.tookMs < 700) break;
+      await expect.poll(() => hanging, { timeout: 10_000 }).toBe(0);
+    }
+    expect(Math.min(...tookMs)).toBeLessThan(700);
   });
 });
 

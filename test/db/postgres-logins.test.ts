@@ -16,6 +16,8 @@ import { limits, rows, run, tenant } from "./rows.ts";
 const { admin, config, kind, close } = await openTestDatabase();
 afterAll(close);
 
+/** An advisory lock that nobody else uses. */
+const LOCK = 5_821_006;
 const NOWHERE = "postgres://127.0.0.1:1/nothing";
 const withDatabase = (changes: Record<string, unknown>) =>
   configSchema.parse({ database: { ...config.database, ...changes } });
@@ -184,15 +186,24 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
 
   test("when every connection is taken, the next caller is told within poolWaitMs", async () => {
     const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, poolWaitMs: 100 }), () => {});
-    const slow = database.read("reader", tenant("a"), [run(sql`select pg_sleep(1)`)], limits());
-    const start = performance.now();
+    // The only connection waits for this lock for as long as the test has it, so the answer cannot come from a free one.
+    await admin.query(run(sql`select pg_advisory_lock(${LOCK})`));
+    const slow = database.read("reader", tenant("a"), [run(sql`select pg_advisory_xact_lock(${LOCK})`)], limits());
+    const told = async () => {
+      const start = performance.now();
+      await expect(database.read("reader", tenant("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
+        code: ErrorCode.BackendUnavailable,
+        data: { retryable: true, retryAfterMs: 100, detail: "every database connection is in use" },
+      });
+      return performance.now() - start;
+    };
 
-    await expect(database.read("reader", tenant("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
-      code: ErrorCode.BackendUnavailable,
-      data: { retryable: true, retryAfterMs: 100, detail: "every database connection is in use" },
-    });
+    // The quickest of some: a busy machine may hold up one of them, a wait that is not bounded holds up all.
+    const tookMs = [await told()];
+    while (Math.min(...tookMs) >= 800 && tookMs.length < 5) tookMs.push(await told());
 
-    expect(performance.now() - start).toBeLessThan(800);
+    expect(Math.min(...tookMs)).toBeLessThan(800);
+    await admin.query(run(sql`select pg_advisory_unlock(${LOCK})`));
     await slow;
     await database.read("reader", tenant("a"), [run(sql`select`)], limits());
     await database.close();
