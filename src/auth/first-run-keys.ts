@@ -2,6 +2,7 @@ import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FIRST_RUN_TENANT } from "../config/auth-mode.ts";
 import type { Config, IssuerConfig } from "../config/config.ts";
+import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
 import { mintToken } from "./mint-token.ts";
 import { CREDENTIALS, type Credential } from "./principal.ts";
 import { generatePrivateJwk, keySetOf, readSigningKey, type SigningKey, writePrivateFile } from "./signing-key.ts";
@@ -89,9 +90,9 @@ async function keptKey(file: string): Promise<SigningKey> {
 }
 
 /** The key that earlier tokens were signed with is there but cannot be used. */
-export class FirstRunKeyUnusable extends Error {
+export class FirstRunKeyUnusable extends ExpectedFailure {
   override readonly name = "FirstRunKeyUnusable";
-  readonly exitCode = 2;
+  readonly exitCode = ExitCode.usage;
   readonly remedy: string;
 
   constructor(file: string, options?: ErrorOptions) {

@@ -1,6 +1,7 @@
 import { authMode } from "../config/auth-mode.ts";
 import type { Config, IssuerConfig } from "../config/config.ts";
 import { compileTenantPattern } from "../config/tenant-pattern.ts";
+import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
 import { isName } from "./claims.ts";
 import { firstRunIssuer, firstRunKeyFile } from "./first-run-keys.ts";
 import { createTokenVerifier } from "./jwt-verifier.ts";
@@ -23,9 +24,9 @@ export interface IssueRequest {
 }
 
 /** Why no token is made: what was wrong, and one thing to do about it. */
-export class TokenNotIssued extends Error {
+export class TokenNotIssued extends ExpectedFailure {
   override readonly name = "TokenNotIssued";
-  readonly exitCode = 2;
+  readonly exitCode = ExitCode.usage;
   readonly remedy: string;
 
   constructor(message: string, remedy: string, options?: ErrorOptions) {

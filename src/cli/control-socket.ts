@@ -234,6 +234,6 @@ async function* readAnswer(socket: Socket, request: OperatorRequest): OperatorRo
 function throwFailure({ exitCode, error }: Readonly<Record<string, unknown>>): void {
   if (exitCode === ExitCode.ok) return;
   const { message, remedy } = (error ?? {}) as { readonly message?: unknown; readonly remedy?: unknown };
-  // The same rules as for any error of another folder decide what its exit code means here.
-  throw toFailure(Object.assign(new Error(String(message)), { exitCode, remedy: String(remedy) }));
+  const code = Object.values(ExitCode).find((known) => known === exitCode) ?? ExitCode.failure;
+  throw new CommandFailure(code, String(message), typeof remedy === "string" ? remedy : undefined);
 }

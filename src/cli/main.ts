@@ -111,7 +111,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-function report(error: unknown): ExitCode {
+function report(error: unknown): number {
   // commander has already printed what it has to say
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
   const failure = toFailure(error);

@@ -1,3 +1,5 @@
+import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
+
 /** One thing that is wrong with the configuration. */
 export interface Problem {
   /** Keys from the top, list indexes as numbers. */
@@ -7,10 +9,9 @@ export interface Problem {
 }
 
 /** A configuration that cannot be used. Holds every problem that was found, one readable line each. */
-export class ConfigError extends Error {
+export class ConfigError extends ExpectedFailure {
   override readonly name = "ConfigError";
-  /** What the process should exit with. */
-  readonly exitCode = 2;
+  readonly exitCode = ExitCode.usage;
   readonly remedy = "correct the keys named above; config.example.yaml explains each";
   readonly problems: readonly string[];
 

@@ -1,5 +1,7 @@
+import { ExpectedFailure } from "../protocol/failure.ts";
+
 /** What keeps the process from starting or a command from running: one line, one remedy, an exit code. */
-export class StartupError extends Error {
+export class StartupError extends ExpectedFailure {
   override readonly name = "StartupError";
   /** One thing to do about it. */
   readonly remedy: string;

@@ -1,7 +1,9 @@
+import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
+
 /** An operator's command that cannot be carried out: what is wrong, and one thing to do about it. The exit code is "usage". */
-export class Refusal extends Error {
+export class Refusal extends ExpectedFailure {
   override readonly name = "Refusal";
-  readonly exitCode = 2;
+  readonly exitCode = ExitCode.usage;
   readonly remedy: string;
 
   constructor(message: string, remedy: string) {

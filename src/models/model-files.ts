@@ -1,16 +1,26 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
 
-/** A built-in model's files are missing, unreadable or not the pinned ones. The message is one line with its remedy. */
-export class ModelFilesError extends Error {
+const PROBLEMS = {
+  missing: "cannot be read",
+  invalid: "is not valid",
+  changed: "is not the pinned one",
+} as const;
+
+/** A built-in model's files are missing, unreadable or not the pinned ones. */
+export class ModelFilesError extends ExpectedFailure {
   override readonly name = "ModelFilesError";
   /** Which file, relative to the model's directory. */
   readonly file: string;
-  readonly problem: "missing" | "invalid" | "changed";
+  readonly problem: keyof typeof PROBLEMS;
 
-  constructor(file: string, problem: ModelFilesError["problem"], message: string, options?: ErrorOptions) {
-    super(message, options);
+  readonly remedy = "restore the models folder from the release you installed (in a clone: git restore models)";
+  readonly exitCode = ExitCode.environment;
+
+  constructor(file: string, problem: keyof typeof PROBLEMS, options?: ErrorOptions) {
+    super(`the model file ${file} ${PROBLEMS[problem]}`, options);
     this.file = file;
     this.problem = problem;
   }
@@ -44,8 +54,6 @@ export interface ModelFiles {
   readonly weightsHash: string;
 }
 
-const REMEDY = "restore the models folder from the release you installed (in a clone: git restore models)";
-
 /**
  * Reads a model's directory and checks each file against the sha256 in its `manifest.json`. What was hashed is what is
  * returned, so a file that changes afterwards changes nothing.
@@ -58,7 +66,7 @@ export async function readModelFiles(directory: URL): Promise<ModelFiles> {
   for (const [file, pinned] of Object.entries(manifest.files)) {
     const bytes = await read(directory, file);
     if (bytes.byteLength !== pinned.bytes || sha256(bytes) !== pinned.sha256) {
-      throw new ModelFilesError(file, "changed", `The model file ${file} is not the pinned one: ${REMEDY}`);
+      throw new ModelFilesError(file, "changed");
     }
     contents.set(file, bytes);
   }
@@ -71,7 +79,7 @@ async function read(directory: URL, file: string): Promise<Uint8Array<ArrayBuffe
   try {
     return await readFile(new URL(file, directory));
   } catch (cause) {
-    throw new ModelFilesError(file, "missing", `The model file ${file} cannot be read: ${REMEDY}`, { cause });
+    throw new ModelFilesError(file, "missing", { cause });
   }
 }
 
@@ -79,9 +87,7 @@ function parseManifest(bytes: Uint8Array): ModelManifest {
   try {
     return manifestSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (cause) {
-    throw new ModelFilesError("manifest.json", "invalid", `The model's manifest.json is not valid: ${REMEDY}`, {
-      cause,
-    });
+    throw new ModelFilesError("manifest.json", "invalid", { cause });
   }
 }
 

@@ -3,8 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FirstRunKeyUnusable } from "../../src/auth/first-run-keys.ts";
+import { TokenNotIssued } from "../../src/auth/issue-token.ts";
 import { CommandFailure, ExitCode, formatFailure, toFailure } from "../../src/cli/exit.ts";
 import { ENTRIES } from "../../src/cli/main.ts";
+import { ConfigError } from "../../src/config/config-error.ts";
+import { StartupError } from "../../src/db/startup-error.ts";
+import { Refusal } from "../../src/maintenance/refusal.ts";
+import { ModelFilesError } from "../../src/models/model-files.ts";
 import { runCli } from "./run-cli.ts";
 
 let cwd: string;
@@ -75,11 +81,42 @@ describe("failures", () => {
     expect(formatFailure(new CommandFailure(ExitCode.partial, "half"))).toBe("error: half\n");
   });
 
-  test("of other folders keep their remedy, and their exit code when it is one", () => {
-    const error = (exitCode: unknown) => Object.assign(new Error("locked"), { remedy: "stop it", exitCode });
+  test.each([
+    ["a start", new StartupError("locked", "stop it"), 4],
+    ["the configuration", new ConfigError(["server.port: must be at most 65535"]), 2],
+    ["an operator's command", new Refusal("no such tenant", "make it"), 2],
+    ["a token", new TokenNotIssued("too long-lived", "ask for less"), 2],
+    ["the first run", new FirstRunKeyUnusable("dev/key.json"), 2],
+    ["the model's files", new ModelFilesError("model.onnx", "missing"), 6],
+  ])("of %s keep their line, remedy and exit code", (_name, error, exitCode) => {
+    const { message, remedy } = error;
 
-    expect(toFailure(error(4))).toMatchObject({ exitCode: 4, message: "locked", remedy: "stop it" });
-    expect(toFailure(error(77))).toMatchObject({ exitCode: 1, remedy: "stop it" });
+    expect(toFailure(error)).toMatchObject({ message, remedy, exitCode });
+    expect(remedy).not.toBe("");
+  });
+
+  test("are known by their class, not by their members", () => {
+    const lookalike = Object.assign(new Error("boom"), { remedy: "none", exitCode: 4 });
+
+    expect(toFailure(lookalike)).toMatchObject({ exitCode: 1, message: "unexpected: boom" });
+  });
+
+  test.each([
+    ["EACCES", "open", "this user may not use /data/lock"],
+    ["EROFS", "mkdir", "this user may not use /data/lock"],
+    ["ENOSPC", "write", "there is no room for /data/lock"],
+    ["EEXIST", "mkdir", "/data/lock cannot be made: a file is where a folder is needed"],
+  ])("%s of the file system is this machine's, with the path", (code, syscall, message) => {
+    const error = Object.assign(new Error(`${code}: …, ${syscall}`), { code, syscall, path: "/data/lock" });
+
+    expect(toFailure(error)).toMatchObject({ exitCode: 6, message, remedy: expect.any(String) });
+  });
+
+  test("a file that is not there, or is there already, may be a bug", () => {
+    const error = (code: string) => Object.assign(new Error(code), { code, syscall: "open", path: "/data/lock" });
+
+    expect(toFailure(error("ENOENT"))).toMatchObject({ exitCode: 1 });
+    expect(toFailure(error("EEXIST"))).toMatchObject({ exitCode: 1 });
   });
 
   test("that nobody foresaw say so, whatever was thrown", () => {

@@ -39,7 +39,8 @@ async function refusal(): Promise<ModelFilesError> {
   );
   if (!(error instanceof ModelFilesError)) throw new Error("no ModelFilesError was thrown", { cause: error });
   expect(error.message).not.toContain("\n");
-  expect(error.message).toMatch(/: restore the models folder from the release you installed/);
+  expect(error.remedy).toMatch(/^restore the models folder from the release you installed/);
+  expect(error.exitCode).toBe(6);
   return error;
 }
 
