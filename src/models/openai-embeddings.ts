@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import type { EmbeddingModel } from "./embedding.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
@@ -28,7 +29,7 @@ interface Batch {
  * Texts go out in batches, a bounded number of requests at a time, queries before documents. `countTokens` is an estimate
  * that errs on the high side, since the server's tokenizer is unknown. No error names the address, the key or a text.
  *
- * @throws Error when the key cannot be sent in a header
+ * @throws ConfigError when the key cannot be sent in a header
  */
 export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingModel {
   refuseUnsendableKey(config.apiKey);
@@ -101,7 +102,7 @@ function embeddingsUrl(base: string): string {
 function refuseUnsendableKey(apiKey = ""): void {
   // fetch would refuse it too, at every request, with a message that quotes it.
   if (/[^\x21-\x7e]/.test(apiKey)) {
-    throw new Error("models.embedding.apiKey: only visible ASCII characters, without spaces or line breaks");
+    throw new ConfigError(["models.embedding.apiKey: only visible ASCII characters, without spaces or line breaks"]);
   }
 }
 
