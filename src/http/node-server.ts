@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import type { Duplex } from "node:stream";
+import { createSecureContext } from "node:tls";
 import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
 import type { Connections } from "./connections.ts";
 
 /** How often Node looks for requests that take too long to arrive. */
@@ -30,10 +32,31 @@ export function createNodeServer(config: Config["server"]): http.Server {
   return server;
 }
 
-const readTls = ({ certFile, keyFile }: NonNullable<Config["server"]["tls"]>) => ({
-  cert: readFileSync(certFile),
-  key: readFileSync(keyFile),
-});
+/**
+ * A certificate chain and its key, checked against each other.
+ *
+ * @throws ConfigError that names the setting, when a file cannot be read or the two are not what they should be
+ */
+export function readTls(files: NonNullable<Config["server"]["tls"]>): { readonly cert: Buffer; readonly key: Buffer } {
+  const read = (name: keyof typeof files) => {
+    try {
+      return readFileSync(files[name]);
+    } catch (cause) {
+      throw new ConfigError([`server.tls.${name}: the file cannot be read; name one that this user may read`], {
+        cause,
+      });
+    }
+  };
+  const pair = { cert: read("certFile"), key: read("keyFile") };
+  try {
+    createSecureContext(pair);
+  } catch (cause) {
+    throw new ConfigError(["server.tls: certFile and keyFile must be a certificate chain and its own key, in PEM"], {
+      cause,
+    });
+  }
+  return pair;
+}
 
 const STATUS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
