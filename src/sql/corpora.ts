@@ -25,7 +25,7 @@ export function findCorpus(tenantId: TenantId, name: CorpusName): Statement<Corp
 /** A row when the corpus is new; none when the tenant has one of that name, or is not there itself. */
 export function createCorpus({ tenantId, name, language, space, screening, placement }: Corpus): Statement<Corpus> {
   return compile(
-    sql`insert into pgrcp.corpora (${CORPUS_COLUMNS}) select tenant_id, ${name}, ${language}, ${space.identity}, ${space.dimension}::int, ${screening}, ${placement} from pgrcp.tenants where tenant_id = ${tenantId} on conflict (tenant_id, corpus) do nothing returning ${CORPUS_COLUMNS}`,
+    sql`insert into pgrcp.corpora (${CORPUS_COLUMNS}) select ${tenantId}, ${name}, ${language}, ${space.identity}, ${space.dimension}::int, ${screening}, ${placement} from pgrcp.tenants where tenant_id = ${tenantId} on conflict (tenant_id, corpus) do nothing returning ${CORPUS_COLUMNS}`,
     toCorpus,
   );
 }

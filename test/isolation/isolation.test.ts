@@ -10,6 +10,8 @@ import { type TestIssuer, testIssuer } from "../support/test-issuer.ts";
 /** Every predicate of the SQL that names a tenant, and, where its loss changes no answer, why. */
 const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "corpora.ts findCorpus: tenant_id = $": undefined,
+  "corpora.ts createCorpus: tenant_id = $":
+    "it makes the caller's own corpus, for a tenant that the foreign key asks for too",
   "corpora.ts listCorpora: tenant_id = $": "the operator's: the server never runs it",
   "documents.ts of: tenant_id = $": undefined,
   "postings.ts appendPostings: kept.tenant_id = $":

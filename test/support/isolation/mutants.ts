@@ -82,4 +82,17 @@ const CACHE_PATCH: Patch = {
   times: 1,
 };
 
-export const mutantPatches = (): readonly Patch[] => [...predicatePatches(), ...SETTING_PATCHES, CACHE_PATCH];
+/** The caller's tenant is compared once more where both protections take theirs from. It is off in the copy: it would hide them. */
+const GUARD_PATCH: Patch = {
+  file: "src/methods/find-corpus.ts",
+  find: "corpus.tenantId !== call.principal.tenantId",
+  replace: "false",
+  times: 1,
+};
+
+export const mutantPatches = (): readonly Patch[] => [
+  ...predicatePatches(),
+  ...SETTING_PATCHES,
+  CACHE_PATCH,
+  GUARD_PATCH,
+];
