@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { Observe } from "../observability/observation.ts";
 import { payloadTooLarge } from "../protocol/errors.ts";
-import { encodeError, internalError } from "../rpc/response.ts";
+import { backendFailed, encodeError, internalError, isBackendFailure } from "../rpc/response.ts";
 import { closeGently } from "./connections.ts";
 import { sendJson } from "./reply.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
@@ -14,7 +14,12 @@ import { TransportRefusal } from "./transport-refusal.ts";
 export function answerError(maxBodyBytes: number, observe: Observe) {
   return (error: unknown, reply: FastifyReply): FastifyReply => {
     const refusal = refusalOf(error, maxBodyBytes);
-    if (refusal.status >= 500 && error !== refusal) observe({ kind: "internal-error", where: "http", error });
+    if (refusal.status >= 500) {
+      if (error !== refusal) observe({ kind: "internal-error", where: "http", error });
+      else if (refusal.body !== undefined && isBackendFailure(refusal.body)) {
+        observe(backendFailed("http", refusal.body));
+      }
+    }
     reply.code(refusal.status).headers(refusal.headers);
     if (refusal.headers.connection === "close" && reply.raw.socket !== null) closeGently(reply.raw.socket);
     return refusal.body === undefined ? reply.send() : sendJson(reply, encodeError(null, refusal.body));

@@ -10,6 +10,7 @@ const LEVELS = {
   "token-refused": "warn",
   "identity-ignored": "warn",
   "rate-limited": "warn",
+  "backend-failed": "warn",
   "internal-error": "error",
   database: "warn",
   warning: "warn",
@@ -27,7 +28,8 @@ export function createLogger({ level }: { readonly level: LevelWithSilent }, des
 
 interface LoggedError {
   readonly name: string;
-  readonly message: string;
+  /** Absent from an error of Postgres. */
+  readonly message?: string;
   readonly code?: string | number;
   readonly stack?: string;
   readonly cause?: LoggedError;
@@ -35,11 +37,12 @@ interface LoggedError {
 
 /**
  * Name, message, code and stack of an error and of its causes. Nothing else: a driver hangs row values and parameters on its
- * errors as further members.
+ * errors as further members. What Postgres itself said is left out as well, because it quotes values (22P02, 22007, 23505).
  */
 function chainOf(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { name: "thrown", message: `a ${typeof error} was thrown, not an error` };
   const { name, message, stack, cause } = error;
+  if (isFromPostgres(error)) return { name, code: error.code, ...framesOf(error) };
   const code =
     "code" in error && (typeof error.code === "string" || typeof error.code === "number") ? error.code : undefined;
   return {
@@ -52,3 +55,15 @@ function chainOf(error: unknown, depth = 0): LoggedError {
 }
 
 const MAX_CAUSES = 8;
+
+/** An error that Postgres sent, whatever driver made it: a severity, and five characters of SQLSTATE. */
+function isFromPostgres(error: Error): error is Error & { readonly code: string } {
+  if (!("severity" in error) || !("code" in error)) return false;
+  return typeof error.severity === "string" && typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code);
+}
+
+/** The stack below the message, which stands at its top and may have any number of lines; none where that cannot be told. */
+function framesOf({ message, stack = "" }: Error): { readonly stack?: string } {
+  const at = stack.indexOf(message);
+  return at < 0 ? {} : { stack: stack.slice(at + message.length).trimStart() };
+}

@@ -25,6 +25,15 @@ export type Observation =
     }
   | { readonly kind: "identity-ignored"; readonly tenant: string; readonly member: string }
   | { readonly kind: "rate-limited"; readonly bucket: "address" | "principal" }
+  | {
+      /** Why a caller was told that the server cannot: the answer itself must not say. */
+      readonly kind: "backend-failed";
+      readonly where: string;
+      readonly code: number;
+      /** The answer's own, which names a part of the server. */
+      readonly detail?: string;
+      readonly error: unknown;
+    }
   | { readonly kind: "internal-error"; readonly where: string; readonly error: unknown }
   | { readonly kind: "database"; readonly event: string; readonly role?: string; readonly sqlstate?: string }
   | { readonly kind: "warning"; readonly text: string };

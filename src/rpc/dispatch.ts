@@ -8,7 +8,7 @@ import { type CallMessage, type Message, readEnvelope, readId } from "./envelope
 import { createInFlight } from "./in-flight.ts";
 import { climb } from "./ladder.ts";
 import type { RpcReply, RpcRequest } from "./request.ts";
-import { encodeError, encodeResult, internalError } from "./response.ts";
+import { backendFailed, encodeError, encodeResult, internalError, isBackendFailure } from "./response.ts";
 import { type Sessions, sessionName } from "./session.ts";
 
 export interface Dispatcher {
@@ -58,7 +58,9 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       return text;
     } catch (error) {
       const refusal = error instanceof RpcError ? error : internalError();
-      if (error !== refusal) observe({ kind: "internal-error", where: knownName(call.method), error });
+      const where = knownName(call.method);
+      if (error !== refusal) observe({ kind: "internal-error", where, error });
+      else if (isBackendFailure(refusal)) observe(backendFailed(where, refusal));
       record(request, call, refusal.code, startedAt);
       return encodeError(call.id, refusal);
     }

@@ -1,3 +1,4 @@
+import type { Observation } from "../observability/observation.ts";
 import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import type { JsonRpcId } from "../protocol/wire.ts";
 
@@ -8,6 +9,16 @@ export const encodeResult = (id: JsonRpcId, result: object): string => JSON.stri
 export function encodeError(id: JsonRpcId | null, { code, message, data }: RpcError): string {
   const error = Object.keys(data).length === 0 ? { code, message } : { code, message, data };
   return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
+
+/** A refusal with a reason behind it that only the log may know. */
+export const isBackendFailure = ({ code, cause }: RpcError): boolean =>
+  cause !== undefined || code === ErrorCode.BackendUnavailable;
+
+/** What the log has of such a refusal. @param where the method, or the part of the transport */
+export function backendFailed(where: string, error: RpcError): Observation {
+  const { detail } = error.data;
+  return { kind: "backend-failed", where, code: error.code, ...(detail !== undefined && { detail }), error };
 }
 
 /** -32603. The text is constant: what happened is for the log. */

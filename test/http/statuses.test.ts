@@ -76,6 +76,9 @@ describe("the table from outcome to status", () => {
     expect(unavailable.body).toMatchObject({ id: null, error: { data: { retryable: true } } });
     expect(rowOf(broken)).toEqual([500, -32603]);
     expect(broken.text).not.toContain("secret");
+    expect(keyless.observations).toMatchObject([
+      { kind: "backend-failed", where: "http", code: -32010, detail: "signing keys" },
+    ]);
     expect(buggy.observations).toMatchObject([{ kind: "internal-error", where: "http" }]);
     for (const { body } of [unavailable, broken]) expectValidError(body);
     await Promise.all([keyless.close(), buggy.close()]);

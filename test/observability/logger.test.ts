@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createLogger } from "../../src/observability/logger.ts";
+import { compile, noRows, sql } from "../../src/sql/sql.ts";
+import { openTestDatabase } from "../support/database.ts";
 
 function collect(level: "info" | "warn" | "silent" = "info") {
   const lines: string[] = [];
@@ -30,6 +32,37 @@ test("an error is printed with its causes, but not with what a driver hangs on i
     error: { message: "could not read", stack: expect.any(String), cause: { message: "duplicate key", code: "23505" } },
   });
   expect(JSON.stringify(line)).not.toContain("secret");
+});
+
+test("of an error that Postgres sent only its code and where it was met are printed: its message quotes values", async () => {
+  const { observe, read } = collect();
+  const { admin, close } = await openTestDatabase();
+  for (const type of [sql`int`, sql`timestamptz`]) {
+    const statement = compile(sql`select ${"hunter2\n    at the gate"}::text::${type}`, noRows);
+    const cause: unknown = await admin.query(statement).catch((error: unknown) => error);
+    expect(cause).toMatchObject({ message: expect.stringContaining("hunter2") });
+    const error = new Error("could not write", { cause });
+    observe({ kind: "backend-failed", where: "index/add", code: -32010, error });
+  }
+  await close();
+
+  const lines = read();
+  expect(lines.map(({ error }) => error.cause)).toEqual([
+    { name: "error", code: "22P02", stack: expect.stringMatching(/^at .+\.[jt]s:\d+/) },
+    { name: "error", code: "22007", stack: expect.stringMatching(/^at .+\.[jt]s:\d+/) },
+  ]);
+  expect(lines.map(({ error }) => error.message)).toEqual(["could not write", "could not write"]);
+  expect(JSON.stringify(lines)).not.toMatch(/hunter2|the gate/);
+});
+
+test("a stack that does not hold the message is left out with it", () => {
+  const { observe, read } = collect();
+  const error = Object.assign(new Error("hunter2"), { severity: "ERROR", code: "22P02" });
+  expect(error.stack).toContain("hunter2");
+  error.message = "another";
+  observe({ kind: "internal-error", where: "x", error });
+
+  expect(read()[0].error).toEqual({ name: "Error", code: "22P02" });
 });
 
 test("what is thrown but no error is named by its type alone, and a circle of causes ends", () => {

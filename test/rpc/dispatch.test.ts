@@ -7,7 +7,7 @@ import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import type { Observation } from "../../src/observability/observation.ts";
-import { cancelled } from "../../src/protocol/errors.ts";
+import { backendUnavailable, cancelled, invalidParams, timeout } from "../../src/protocol/errors.ts";
 import type { MethodName } from "../../src/protocol/methods.ts";
 import { createDispatcher } from "../../src/rpc/dispatch.ts";
 import type { RpcRequest } from "../../src/rpc/request.ts";
@@ -182,6 +182,34 @@ describe("every request is answered exactly once", () => {
       error: { code: -32603, message: "The server failed to answer; the failure is in its log" },
     });
     expect(observations).toContainEqual({ kind: "internal-error", where: "retrieve", error: bug });
+  });
+
+  test("a backend out of reach is answered by its kind; the log has the reason behind it", async () => {
+    const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432");
+    const error = backendUnavailable({ retryable: true, detail: "the database is out of reach" }, { cause });
+    const { send, observations } = dispatcherWith({ retrieve: () => Promise.reject(error) });
+
+    const answer = await send(call(7, "retrieve", { query: "x" }));
+
+    const detail = "the database is out of reach";
+    expect(answer).toMatchObject({ error: { code: -32010, data: { retryable: true, detail } } });
+    expect(JSON.stringify(answer)).not.toContain("10.0.0.7");
+    expect(observations).toContainEqual({ kind: "backend-failed", where: "retrieve", code: -32010, detail, error });
+  });
+
+  test("the log tells of -32010 without a reason behind it, of a reason behind another answer, and of no caller's mistake", async () => {
+    const reasons = async (error: Error) => {
+      const { send, observations } = dispatcherWith({ retrieve: () => Promise.reject(error) });
+      await send(call(7, "retrieve", { query: "x" }));
+      return observations.flatMap((one) => (one.kind === "backend-failed" ? [one.code] : []));
+    };
+
+    expect(await reasons(backendUnavailable({ retryable: true, detail: "every connection is in use" }))).toEqual([
+      -32010,
+    ]);
+    expect(await reasons(Object.assign(timeout(), { cause: new Error("57014") }))).toEqual([-32014]);
+    expect(await reasons(timeout())).toEqual([]);
+    expect(await reasons(invalidParams({ field: "k", detail: "must be at least 1" }))).toEqual([]);
   });
 
   test("a result that is no JSON fails its own member of a batch only", async () => {
