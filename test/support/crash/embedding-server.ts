@@ -1,0 +1,39 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { testEmbeddingModel } from "../test-embedding.ts";
+
+const DIMENSION = 32;
+
+/** An OpenAI-compatible embeddings service on loopback, and the settings with which a server uses it. */
+export interface EmbeddingServer {
+  readonly settings: Readonly<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+export async function startEmbeddingServer(): Promise<EmbeddingServer> {
+  const model = testEmbeddingModel({ dimension: DIMENSION });
+  const server = createServer(async (request, response) => {
+    const { input } = (await json(request)) as { readonly input: readonly string[] };
+    const vectors = await model.embed(input, "document", new AbortController().signal);
+    const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] }));
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ object: "list", model: "bag-of-words", data }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    settings: {
+      provider: "openai",
+      url: `http://127.0.0.1:${port}/v1`,
+      model: "bag-of-words",
+      dimension: DIMENSION,
+      maxTokens: 256,
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
