@@ -38,7 +38,7 @@ export interface Backends {
 export async function openBackends(config: Config, observe: Observe): Promise<Backends> {
   const [database, model] = await Promise.allSettled([
     openDatabase(config, observe),
-    loadEmbeddingModel(config.models.embedding),
+    loadEmbeddingModel(config.models.embedding, observe),
   ]);
   const close = async () => {
     if (model.status === "fulfilled") await model.value.close();
@@ -96,7 +96,7 @@ export interface RunningServer {
 /** Listens. On a first run it mints the four tokens first. */
 export async function startServer(backends: Backends): Promise<RunningServer> {
   const { services } = backends;
-  const { config, database, observe } = services;
+  const { config, database, embedding, observe } = services;
   const firstRun =
     authMode(config.auth) === "first-run"
       ? await mintFirstRunTokens(config.database.embeddedDir, config.auth)
@@ -107,7 +107,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     verifier: createTokenVerifier(config.auth, { dev: firstRun?.issuer }),
     dispatcher: createDispatcher({ services, handlers: HANDLERS, sessions }),
     observe,
-    isReady: () => database.isReachable(config.database.connectTimeoutMs),
+    isReady: async () => embedding.isReady() && (await database.isReachable(config.database.connectTimeoutMs)),
   });
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
   const renewal = firstRun && setInterval(renewTokens(config, observe), RENEW_TOKENS_MS).unref();

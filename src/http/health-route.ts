@@ -1,13 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import { sendJson } from "./reply.ts";
 
-/** How long one look at the database answers for, so that anybody may ask without making work. */
+/** How long one look at database and model answers for, so that anybody may ask without making work. */
 const FRESH_MS = 1_000;
 
 /**
  * Adds `GET /healthz` (this process answers) and `GET /readyz` (it can serve). Neither needs a token nor tells more than that.
  *
- * @param isReady database reachable, model loaded
+ * @param isReady database reachable, model running
  */
 export function addHealthRoutes(server: FastifyInstance, isReady: () => Promise<boolean>): void {
   const isReadyLately = remembered(isReady, FRESH_MS);

@@ -21,7 +21,7 @@ export interface HttpServerOptions {
   readonly verifier: TokenVerifier;
   readonly dispatcher: Dispatcher;
   readonly observe: Observe;
-  /** True when requests can be served: database reachable, model loaded. */
+  /** True when requests can be served: database reachable, model running. */
   readonly isReady: () => Promise<boolean>;
 }
 

@@ -1,9 +1,11 @@
 import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
+import type { Observe } from "../observability/observation.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import type { EmbeddingModel } from "./embedding.ts";
 import { startInferenceThread } from "./inference-thread.ts";
-import { readModelFiles } from "./model-files.ts";
+import { keepThread } from "./kept-thread.ts";
+import { type ModelFiles, ModelFilesError, type ModelManifest, readModelFiles } from "./model-files.ts";
 import { toUnitVector } from "./unit-vector.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -22,19 +24,30 @@ export interface BuiltinModelOptions {
 
 /**
  * The encoder that comes with the server, on its own thread. Vectors are the same bits for the same text, whatever else is
- * being embedded. A query goes before waiting documents, so it waits for one document at most.
+ * being embedded. A query goes before waiting documents, so it waits for one document at most. A thread that crashed is started
+ * again.
  *
- * @throws ModelFilesError when a file is missing or is not the pinned one
+ * @param observe told when the thread has to be started again
+ * @throws ModelFilesError when a file is missing or is not the pinned one; ModelNotRunnable
  */
-export async function loadBuiltinModel(options: BuiltinModelOptions): Promise<EmbeddingModel> {
-  const { manifest, weights, tokenizer, weightsHash } = await readModelFiles(toDirectoryUrl(options.directory));
+export async function loadBuiltinModel(
+  options: BuiltinModelOptions,
+  observe: Observe = () => {},
+): Promise<EmbeddingModel> {
+  const directory = toDirectoryUrl(options.directory);
+  let files: ModelFiles | undefined = await readModelFiles(directory);
+  const { manifest, weightsHash } = files;
   const { dimension, maxTokens } = manifest;
-  const thread = await startInferenceThread({
-    weights,
-    tokenizer,
-    maxTokens,
-    threads: options.threads || availableParallelism(),
-  });
+  const thread = await keepThread(async () => {
+    const { weights, tokenizer } = files ?? (await readSameFiles(directory, manifest));
+    files = undefined; // The thread has taken the weights; the next one reads them again.
+    return await startInferenceThread({
+      weights,
+      tokenizer,
+      maxTokens,
+      threads: options.threads || availableParallelism(),
+    });
+  }, observe);
   // One at a time: the runtime already spreads one inference over all threads.
   const queue = new WorkQueue({ run: thread.ask, concurrency: 1, maxWaitingCalls: MAX_WAITING_CALLS });
   return {
@@ -53,11 +66,19 @@ export async function loadBuiltinModel(options: BuiltinModelOptions): Promise<Em
         throw backendUnavailable({ retryable: false, detail: "the built-in embedding model gave no usable vector" });
       });
     },
+    isReady: () => thread.isUp(),
     async close() {
       queue.close(backendUnavailable({ retryable: false, detail: "the embedding model is closed" }));
       await thread.close();
     },
   };
+}
+
+/** What was read at first, or nothing: vectors of another model would stand in the same space. */
+async function readSameFiles(directory: URL, before: ModelManifest): Promise<ModelFiles> {
+  const files = await readModelFiles(directory);
+  if (JSON.stringify(files.manifest) !== JSON.stringify(before)) throw new ModelFilesError("manifest.json", "replaced");
+  return files;
 }
 
 /** The texts in runs of at most `length` in all, or of one text that is longer. */

@@ -14,5 +14,7 @@ export interface EmbeddingModel {
    *   the signal's own reason when it aborts
    */
   embed(texts: readonly string[], kind: "query" | "document", signal: AbortSignal): Promise<readonly Float32Array[]>;
+  /** False while every call would fail, as far as that is known without a call. */
+  isReady(): boolean;
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ const PROBLEMS = {
   missing: "cannot be read",
   invalid: "is not valid",
   changed: "is not the pinned one",
+  replaced: "is another one than at the start",
 } as const;
 
 /** A built-in model's files are missing, unreadable or not the pinned ones. */

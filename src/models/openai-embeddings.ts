@@ -59,6 +59,8 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
         call.abort();
       }
     },
+    // Only the next call can tell whether the server is there.
+    isReady: () => !closing.signal.aborted,
     async close() {
       const closed = backendUnavailable({ retryable: false, detail: "the embedding model is closed" });
       queue.close(closed);

@@ -1,11 +1,14 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadBuiltinModel } from "../../src/models/builtin-model.ts";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
+import { startInferenceThread } from "../../src/models/inference-thread.ts";
 import { ModelFilesError } from "../../src/models/model-files.ts";
 import { loadTokenizer } from "../../src/models/tokenizer.ts";
+import type { Observation } from "../../src/observability/observation.ts";
 
 const DIRECTORY = new URL("../../models/all-minilm-l6-v2-int8/", import.meta.url);
 const reference: {
@@ -155,7 +158,58 @@ describe("while the model is busy", () => {
   });
 });
 
+describe("a thread that is killed", () => {
+  test("costs the calls under way, and comes back with the same vectors", async () => {
+    const threads: Worker[] = [];
+    const remember = (worker: Worker) => void threads.push(worker);
+    process.on("worker", remember);
+    const observations: Observation[] = [];
+    const killed = await loadBuiltinModel({ directory: DIRECTORY, threads: 1 }, (one) => void observations.push(one));
+    const waiting = killed.embed([longText("a"), longText("b")], "document", never);
+    const refused = expect(waiting).rejects.toMatchObject({ code: -32010, data: { retryable: true } });
+
+    await threads[0]?.terminate();
+
+    await refused;
+    expect(killed.isReady()).toBe(false);
+    await expect(killed.embed(["x"], "query", never)).rejects.toMatchObject({ code: -32010 });
+    await expect.poll(() => killed.isReady(), { timeout: 20_000 }).toBe(true);
+    expect(await killed.embed(["insulin"], "query", never)).toEqual([await embedOne("insulin")]);
+    expect(threads).toHaveLength(2);
+    expect(observations).toMatchObject([{ kind: "internal-error", where: "embedding thread" }]);
+    process.off("worker", remember);
+    await killed.close();
+  });
+
+  test("does not come back with other files than before", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pgrcp-model-"));
+    await cp(DIRECTORY, folder, { recursive: true });
+    const threads: Worker[] = [];
+    const remember = (worker: Worker) => void threads.push(worker);
+    process.on("worker", remember);
+    const observations: Observation[] = [];
+    const killed = await loadBuiltinModel({ directory: folder, threads: 1 }, (one) => void observations.push(one));
+    const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
+    await writeFile(join(folder, "manifest.json"), JSON.stringify({ ...manifest, maxTokens: 128 }));
+
+    await threads[0]?.terminate();
+
+    await expect.poll(() => observations.length, { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(observations[1]).toMatchObject({ error: { name: "ModelFilesError", problem: "replaced" } });
+    expect(killed.isReady()).toBe(false);
+    process.off("worker", remember);
+    await killed.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
 describe("start and end", () => {
+  test("weights that the runtime cannot load are this machine's, with a remedy", async () => {
+    const input = { weights: new Uint8Array(8), tokenizer: {}, maxTokens: 8, threads: 1 };
+
+    await expect(startInferenceThread(input)).rejects.toMatchObject({ name: "ModelNotRunnable", exitCode: 6 });
+  });
+
   test("one changed byte in the weights is refused", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pgrcp-model-"));
     await cp(DIRECTORY, folder, { recursive: true });

@@ -36,6 +36,7 @@ export function testEmbeddingModel(options: TestEmbeddingOptions = {}): Embeddin
       signal.throwIfAborted();
       return texts.map((text) => bagOfWords(words(text).slice(0, maxTokens - SPECIAL_TOKENS), dimension));
     },
+    isReady: () => true,
     async close() {},
   };
 }
