@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CorpusRow } from "../maintenance/corpora.ts";
-import { addConfigOption, type OperatorOptions, operate, printJsonLines } from "./operator.ts";
+import { addConfigOption, type ConfigOption } from "./config-option.ts";
+import { operate, printJsonLines } from "./operator.ts";
 import { table } from "./terminal-text.ts";
 
 /** `pgrcp corpora`: what a tenant's documents are kept in. */
@@ -25,7 +26,7 @@ export function registerCorpora(program: Command): void {
     .action(list);
 }
 
-interface CreateOptions extends OperatorOptions {
+interface CreateOptions extends ConfigOption {
   readonly language?: string;
   readonly screening?: string;
 }
@@ -37,7 +38,7 @@ async function create(tenant: string, corpus: string, options: CreateOptions): P
   process.stdout.write(tableOf(rows));
 }
 
-async function list(tenant: string | undefined, options: OperatorOptions & { readonly json?: boolean }): Promise<void> {
+async function list(tenant: string | undefined, options: ConfigOption & { readonly json?: boolean }): Promise<void> {
   const rows = operate(options, "corpora.list", tenant === undefined ? {} : { tenant });
   if (options.json === true) return void (await printJsonLines(rows));
   process.stdout.write(tableOf((await Array.fromAsync(rows)) as readonly CorpusRow[]));

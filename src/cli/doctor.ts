@@ -1,23 +1,21 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load-config.ts";
 import { hasEmbeddedData } from "../db/data-directory.ts";
 import type { Database } from "../db/database.ts";
 import { openEmbedded } from "../db/embedded-database.ts";
 import { PostgresDatabase } from "../db/postgres-database.ts";
 import { type Check, examine } from "../db/self-test.ts";
 import { filterFields } from "../plan/filter-fields.ts";
+import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { ExitCode } from "./exit.ts";
 
 /** `pgrcp doctor`: the checks of a start, all of them, without starting. */
 export function registerDoctor(program: Command): void {
-  program
-    .command("doctor")
+  addConfigOption(program.command("doctor"))
     .description("check what the server needs and say what is missing")
-    .option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one")
     .addHelpText("after", "\nExit codes: 0 the server would start (warnings are listed), 2 configuration, 4 database.")
-    .action(async (options: { config?: string }) => {
-      const config = await loadConfig({ file: options.config, env: process.env });
+    .action(async (options: ConfigOption) => {
+      const config = await configOf(options);
       const checks = await diagnose(config);
       process.stdout.write(report(checks));
       const failed = checks.some(({ findings }) => findings.some(({ severity }) => severity === "error"));

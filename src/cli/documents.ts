@@ -2,8 +2,9 @@ import { open, unlink } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { DocumentDetail, DocumentRow } from "../maintenance/documents.ts";
 import { wholeNumber } from "./client-options.ts";
+import { addConfigOption, type ConfigOption } from "./config-option.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
-import { addConfigOption, type OperatorOptions, operate, printJsonLines } from "./operator.ts";
+import { operate, printJsonLines } from "./operator.ts";
 import { table, visible, visibleLine } from "./terminal-text.ts";
 
 /** `pgrcp documents`: a look into a corpus, and the way out of it. */
@@ -35,7 +36,7 @@ export function registerDocuments(program: Command): void {
     .action(exportAll);
 }
 
-interface ListOptions extends OperatorOptions {
+interface ListOptions extends ConfigOption {
   readonly source?: string;
   readonly quarantined?: boolean;
   readonly suspected?: boolean;
@@ -73,7 +74,7 @@ async function show(
   tenant: string,
   corpus: string,
   id: string,
-  options: OperatorOptions & { readonly json?: boolean },
+  options: ConfigOption & { readonly json?: boolean },
 ): Promise<void> {
   for await (const row of operate(options, "documents.show", { tenant, corpus, id })) {
     if (options.json === true) process.stdout.write(`${JSON.stringify(row, undefined, 2)}\n`);
@@ -89,7 +90,7 @@ function describe({ text, meta, ...facts }: DocumentDetail): string {
 async function exportAll(
   tenant: string,
   corpus: string,
-  options: OperatorOptions & { readonly output?: string },
+  options: ConfigOption & { readonly output?: string },
 ): Promise<void> {
   const rows = operate(options, "documents.export", { tenant, corpus });
   if (options.output === undefined) return void (await printJsonLines(rows));

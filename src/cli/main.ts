@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { debuglog } from "node:util";
 import { Command, CommanderError } from "commander";
+import { programVersion } from "../protocol/program-version.ts";
 import { ExitCode, formatFailure, toFailure } from "./exit.ts";
 
 /** The program `pgrcp`: picks a subcommand, loads that file alone, and turns whatever is thrown into two lines and an exit code. */
@@ -76,17 +76,11 @@ const EXIT_CODE_HELP = `
 Exit codes: 0 done, 1 unexpected failure, 2 usage or configuration, 3 server out of reach or token refused,
 4 database, 5 partly done, 6 this machine cannot run it, 130 interrupted.`;
 
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  if (typeof manifest !== "object" || manifest === null || !("version" in manifest)) return "unknown";
-  return String(manifest.version);
-}
-
 /** The program with the wanted subcommand loaded, or with all of them named when none is. */
 async function build(args: readonly string[]): Promise<Command> {
   const program = new Command("pgrcp")
     .description("A multi-tenant retrieval server that speaks the Retrieval Context Protocol (RCP/1)")
-    .version(version())
+    .version(programVersion())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text) })
     .showHelpAfterError("remedy: add --help to see what is accepted")

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load-config.ts";
 import type { AdminConnection } from "../db/admin-connection.ts";
 import type { Misfit } from "../db/backfill.ts";
 import { hasEmbeddedData } from "../db/data-directory.ts";
@@ -11,22 +10,20 @@ import { openPostgresAdmin } from "../db/operator-database.ts";
 import { connectFailure } from "../db/pg-errors.ts";
 import { columnValue } from "../plan/check-meta.ts";
 import { filterFields } from "../plan/filter-fields.ts";
+import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { visibleLine } from "./terminal-text.ts";
 
-interface Options {
-  readonly config?: string;
+interface Options extends ConfigOption {
   readonly plan?: boolean;
   readonly refill?: boolean;
 }
 
 /** `pgrcp migrate`: schema, logins and filter columns, up to this program and its configuration. */
 export function registerMigrate(program: Command): void {
-  program
-    .command("migrate")
+  addConfigOption(program.command("migrate"))
     .description("bring the database schema up to this version")
-    .option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one")
     .option("--plan", "print what would run, and run nothing")
     .option("--refill", "look at every stored document again for filter columns that an older server left empty")
     .addHelpText(
@@ -37,7 +34,7 @@ On Postgres it logs in as database.migrateUrl says: a superuser, or the database
 Exit codes: 0 done, 2 configuration, 4 database, 5 done, but some documents have a value that their field's type does not fit.`,
     )
     .action(async (options: Options) => {
-      const config = await loadConfig({ file: options.config, env: process.env });
+      const config = await configOf(options);
       if (isNew(config) && options.plan === true) {
         process.stdout.write("would make a new embedded database and run every migration in it\n");
         return;

@@ -1,11 +1,10 @@
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load-config.ts";
 import { hasEmbeddedData } from "../db/data-directory.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { configuredSpace } from "../maintenance/corpora.ts";
+import { type ConfigOption, configOf } from "./config-option.ts";
 import { askServer } from "./control-socket.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 import { type OperatorContext, type OperatorRows, runOperatorCommand } from "./operator-commands.ts";
@@ -13,20 +12,13 @@ import { databaseFailure } from "./operator-failure.ts";
 
 /** Where an operator command runs: with the operator's login on Postgres; on the embedded database in the server, or here. */
 
-export interface OperatorOptions {
-  readonly config?: string;
-}
-
-export const addConfigOption = (command: Command): Command =>
-  command.option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one");
-
 /**
  * The rows of an operator command.
  *
  * @throws CommandFailure with what was wrong and what to do
  */
-export async function* operate(options: OperatorOptions, command: string, args: object): OperatorRows {
-  const config = await loadConfig({ file: options.config, env: process.env });
+export async function* operate(options: ConfigOption, command: string, args: object): OperatorRows {
+  const config = await configOf(options);
   try {
     yield* config.database.url === undefined
       ? operateEmbedded(config, command, args)

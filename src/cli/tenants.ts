@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { TenantRow } from "../maintenance/tenants.ts";
-import { addConfigOption, type OperatorOptions, operate, printJsonLines } from "./operator.ts";
+import { addConfigOption, type ConfigOption } from "./config-option.ts";
+import { operate, printJsonLines } from "./operator.ts";
 import { table } from "./terminal-text.ts";
 
 /** `pgrcp tenants`: who owns documents here. */
@@ -16,14 +17,14 @@ export function registerTenants(program: Command): void {
     .action(list);
 }
 
-async function create(id: string, options: OperatorOptions): Promise<void> {
+async function create(id: string, options: ConfigOption): Promise<void> {
   for await (const row of operate(options, "tenants.create", { tenant: id })) {
     const { created } = row as { readonly created: boolean };
     process.stdout.write(created ? "created\n" : "was there already\n");
   }
 }
 
-async function list(options: OperatorOptions & { readonly json?: boolean }): Promise<void> {
+async function list(options: ConfigOption & { readonly json?: boolean }): Promise<void> {
   const rows = operate(options, "tenants.list", {});
   if (options.json === true) return void (await printJsonLines(rows));
   const found = (await Array.fromAsync(rows)) as readonly TenantRow[];

@@ -10,7 +10,7 @@ import { KEY_ALGORITHMS, type KeyAlgorithm, readSigningKey } from "../auth/signi
 import { TokenRefused } from "../auth/verify-token.ts";
 import { authMode } from "../config/auth-mode.ts";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load-config.ts";
+import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 
 /** `pgrcp token keygen|mint|inspect`: tokens for deployments without an identity provider, and a look into anyone's. */
@@ -25,8 +25,7 @@ export function registerToken(program: Command): void {
     .addOption(new Option("--alg <algorithm>", "what tokens are signed with").choices(KEY_ALGORITHMS).default("ES256"))
     .action(keygen);
 
-  token
-    .command("mint")
+  addConfigOption(token.command("mint"))
     .description("print a token that the configured server accepts, and nothing else")
     .requiredOption("--tenant <id>", "whose documents")
     .addOption(
@@ -38,14 +37,11 @@ export function registerToken(program: Command): void {
     .option("--ttl <duration>", "seconds, or 15m, 12h, 1d; at most auth.maxLifetimeSeconds", parseDuration, 3_600)
     .option("--key <file>", "private key from `pgrcp token keygen`; not needed on a first run or for a shared secret")
     .option("--issuer <issuer>", "which of auth.issuers, when there are several")
-    .option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one")
     .action(mint);
 
-  token
-    .command("inspect")
+  addConfigOption(token.command("inspect"))
     .description("say what is in a token and which checks it would pass; never prints the token")
     .argument("[file]", "file with the token; standard input when absent or -")
-    .option("--config <file>", "YAML file; otherwise PGRCP_CONFIG, or config.yaml here if there is one")
     .addHelpText("after", "\nExit codes: 0 the server would accept it, 3 it would refuse it.")
     .action(inspect);
 }
@@ -61,18 +57,17 @@ async function keygen(options: { private: string; jwks: string; alg: KeyAlgorith
   );
 }
 
-interface MintOptions {
+interface MintOptions extends ConfigOption {
   readonly tenant: string;
   readonly credential: readonly Credential[];
   readonly subject: string;
   readonly ttl: number;
   readonly key?: string;
   readonly issuer?: string;
-  readonly config?: string;
 }
 
 async function mint(options: MintOptions): Promise<void> {
-  const config = await loadConfig({ file: options.config, env: process.env });
+  const config = await configOf(options);
   const request = {
     tenant: options.tenant,
     subject: options.subject,
@@ -85,8 +80,8 @@ async function mint(options: MintOptions): Promise<void> {
   process.stdout.write(`${await issueToken(request, config)}\n`);
 }
 
-async function inspect(file: string | undefined, options: { config?: string }): Promise<void> {
-  const config = await loadConfig({ file: options.config, env: process.env });
+async function inspect(file: string | undefined, options: ConfigOption): Promise<void> {
+  const config = await configOf(options);
   const inspection = await inspected((await tokenText(file)).trim(), config);
   process.stdout.write(report(inspection));
   if (inspection.outcomes.some(({ passed }) => !passed)) process.exitCode = ExitCode.connection;
