@@ -3,8 +3,8 @@ import { Campaign, type Findings, type Kill, type KillReport } from "../support/
 import { SeededRandom, testSeed } from "../support/seeded-random.ts";
 
 /**
- * Kills `pgrcp serve` with SIGKILL while `pgrcp import` writes: 4 times, or 20 times with `PGRCP_TEST_FULL=1` (some two minutes on the
- * embedded database, one on Postgres). `PGRCP_TEST_SEED` repeats a run's choices; the moments themselves also depend on the machine.
+ * Kills `pgrcp serve` with SIGKILL while `pgrcp import` writes: 4 times, or 20 times with `PGRCP_TEST_FULL=1` (five minutes on the
+ * embedded database and one and a half on Postgres when the machine is very busy). `PGRCP_TEST_SEED` repeats a run's choices; the moments themselves also depend on the machine.
  *
  * Every other kill comes at a random moment, up to 20 writes and 0.1 s after the import has gone on. The others are aimed at a commit from outside the
  * server: on Postgres by a relay on the way to the database that sees the COMMIT message of the adder's connection, on the embedded
@@ -25,16 +25,19 @@ let campaign: Campaign | undefined;
 const reports: KillReport[] = [];
 let end: (Findings & { readonly imports: number }) | undefined;
 
-beforeAll(async () => {
-  const random = new SeededRandom(seed);
-  campaign = await Campaign.open(random);
-  for (let index = 0; index < KILLS; index++) {
-    const at = index % 2 === 0 ? "anywhere" : (POINTS[((index - 1) / 2) % POINTS.length] ?? "before");
-    const kill: Kill = { at, withImport: random.fraction() < 0.5, withNextStart: index % 5 === 2 };
-    reports.push(await campaign.kill(kill));
-  }
-  end = await campaign.complete();
-}, KILLS * 30_000);
+beforeAll(
+  async () => {
+    const random = new SeededRandom(seed);
+    campaign = await Campaign.open(random);
+    for (let index = 0; index < KILLS; index++) {
+      const at = index % 2 === 0 ? "anywhere" : (POINTS[((index - 1) / 2) % POINTS.length] ?? "before");
+      const kill: Kill = { at, withImport: random.fraction() < 0.5, withNextStart: index % 5 === 2 };
+      reports.push(await campaign.kill(kill));
+    }
+    end = await campaign.complete();
+  },
+  60_000 + KILLS * 30_000,
+);
 
 afterAll(async () => {
   console.log(`seed ${seed}, ${campaign?.kind}\n${table(reports)}\nat the end: ${JSON.stringify(end)}`);

@@ -165,7 +165,7 @@ export class Campaign {
   }
 
   async close(): Promise<void> {
-    this.#importer.kill();
+    this.#importer.stop();
     this.#server.kill("SIGKILL");
     await this.#server.ended;
     await this.#closeRest();

@@ -1,9 +1,10 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { testEmbeddingModel } from "../test-embedding.ts";
 
 const DIMENSION = 32;
+const model = testEmbeddingModel({ dimension: DIMENSION });
 
 /** An OpenAI-compatible embeddings service on loopback, and the settings with which a server uses it. */
 export interface EmbeddingServer {
@@ -12,13 +13,9 @@ export interface EmbeddingServer {
 }
 
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
-  const model = testEmbeddingModel({ dimension: DIMENSION });
-  const server = createServer(async (request, response) => {
-    const { input } = (await json(request)) as { readonly input: readonly string[] };
-    const vectors = await model.embed(input, "document", new AbortController().signal);
-    const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] }));
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ object: "list", model: "bag-of-words", data }));
+  const server = createServer((request, response) => {
+    // A server that is killed may leave half a request.
+    answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -36,4 +33,12 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
       await closed;
     },
   };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { input } = (await json(request)) as { readonly input: readonly string[] };
+  const vectors = await model.embed(input, "document", new AbortController().signal);
+  const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] }));
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify({ object: "list", model: "bag-of-words", data }));
 }

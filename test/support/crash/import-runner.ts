@@ -24,6 +24,7 @@ export class ImportRunner {
   #running: RunningCli | undefined;
   #isKilled = false;
   #isLast = false;
+  #isStopped = false;
 
   /** @param folder where the file `add` has a token */
   constructor(folder: string, url: string, random: SeededRandom) {
@@ -43,6 +44,12 @@ export class ImportRunner {
   /** Kills the import as well. It is started again and has only its own notes of what was acknowledged. */
   kill(): void {
     this.#isKilled = true;
+    this.#running?.kill("SIGKILL");
+  }
+
+  /** Kills the import for good. */
+  stop(): void {
+    this.#isStopped = true;
     this.#running?.kill("SIGKILL");
   }
 
@@ -73,7 +80,7 @@ export class ImportRunner {
       this.#running = startCli(args, this.#folder);
       const { code, stderr } = await this.#running.result;
       if (code === 0) return;
-      if (!this.#isKilled) throw new Error(`the import ended with exit code ${code}:\n${stderr}`);
+      if (!this.#isKilled || this.#isStopped) throw new Error(`the import ended with exit code ${code}:\n${stderr}`);
     }
   }
 }

@@ -45,7 +45,10 @@ export class WriteGate {
   private constructor(server: http.Server) {
     this.#server = server;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rcp`;
-    server.on("request", (request, response) => void this.#pass(request, response));
+    server.on("request", (request, response) => {
+      // An import that is killed may leave half a request.
+      this.#pass(request, response).catch(() => response.destroy());
+    });
   }
 
   static async open(): Promise<WriteGate> {
