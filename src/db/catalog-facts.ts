@@ -1,4 +1,4 @@
-import { compile, sql } from "../sql/sql.ts";
+import { compile, type Sql, sql } from "../sql/sql.ts";
 
 /** What any login can read of the database's catalog. Rows come as they are; the checks are elsewhere. */
 
@@ -42,34 +42,53 @@ where n.nspname in ('pgrcp', 'pgrcp_state') and c.relkind in ('r', 'p') order by
   (row) => row as unknown as TableFacts,
 );
 
+/** A privilege's holder as one word. The owner's rights are its own, and the operator is let through by every policy anyway. */
+const holder = sql`coalesce(r.rolname, 'public')`;
+const isOther = (owner: Sql): Sql => sql`a.grantee <> ${owner} and r.rolname is distinct from 'pgrcp_operator'`;
+const grantable = sql`case when a.is_grantable then ' with grant option' else '' end`;
+
 /**
- * Every policy and trigger, and every privilege of a server's login, as one line each. Sorted by bytes, so that two databases of any version and
- * locale with the same rights give the same list.
+ * Every policy, trigger and function, and every privilege that anybody but the owner and the operator holds, as one line each: what
+ * a trigger does is in its function, and a right for everybody is a right of each login. Sorted by bytes, so that two databases of
+ * any version and locale with the same rights give the same list.
  */
 export const rightsFacts = compile(
-  sql`select line from (
+  sql`with ours as (select oid, nspname, nspowner, nspacl from pg_namespace where nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin'))
+select line from (
   select p.schemaname || '.' || p.tablename || ' policy ' || p.policyname || ' ' || lower(p.permissive) || ' for ' || lower(p.cmd)
     || ' to ' || (select string_agg(r, ', ' order by r collate "C") from unnest(p.roles::text[]) r)
     || coalesce(' using ' || p.qual, '') || coalesce(' check ' || p.with_check, '') as line
-  from pg_policies p where p.schemaname in ('pgrcp', 'pgrcp_state')
+  from pg_policies p join ours n on n.nspname = p.schemaname
   union all
-  select n.nspname || '.' || c.relname || ' grant ' || lower(a.privilege_type) || ' to ' || r.rolname
-    || case when a.is_grantable then ' with grant option' else '' end
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace, aclexplode(c.relacl) a join pg_roles r on r.oid = a.grantee
-  where n.nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin')
-    and r.rolname in ('pgrcp_reader', 'pgrcp_adder', 'pgrcp_deleter', 'pgrcp_state')
+  select 'schema ' || n.nspname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}
+  from ours n, aclexplode(n.nspacl) a left join pg_roles r on r.oid = a.grantee
+  where ${isOther(sql`n.nspowner`)}
+  union all
+  select n.nspname || '.' || c.relname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}
+  from pg_class c join ours n on n.oid = c.relnamespace, aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+  where ${isOther(sql`c.relowner`)}
   union all
   select n.nspname || '.' || c.relname || ' grant ' || lower(a.privilege_type) || ' ('
-    || string_agg(t.attname, ', ' order by t.attname collate "C") || ') to ' || r.rolname
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute t on t.attrelid = c.oid,
-    aclexplode(t.attacl) a join pg_roles r on r.oid = a.grantee
-  where n.nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin')
-    and r.rolname in ('pgrcp_reader', 'pgrcp_adder', 'pgrcp_deleter', 'pgrcp_state')
-  group by n.nspname, c.relname, a.privilege_type, r.rolname
+    || string_agg(t.attname, ', ' order by t.attname collate "C") || ') to ' || ${holder} || ${grantable}
+  from pg_class c join ours n on n.oid = c.relnamespace join pg_attribute t on t.attrelid = c.oid,
+    aclexplode(t.attacl) a left join pg_roles r on r.oid = a.grantee
+  where ${isOther(sql`c.relowner`)}
+  group by n.nspname, c.relname, a.privilege_type, a.grantee, a.is_grantable, r.rolname
   union all
   select n.nspname || '.' || c.relname || ' trigger ' || t.tgname || case when t.tgenabled = 'O' then '' else ' disabled' end
-  from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('pgrcp', 'pgrcp_state') and not t.tgisinternal
+    || ' calls ' || f.pronamespace::regnamespace || '.' || f.proname || ' as ' || split_part(pg_get_triggerdef(t.oid), ' EXECUTE FUNCTION ', 1)
+  from pg_trigger t join pg_class c on c.oid = t.tgrelid join ours n on n.oid = c.relnamespace join pg_proc f on f.oid = t.tgfoid
+  where not t.tgisinternal
+  union all
+  select n.nspname || '.' || f.proname || ' function (' || pg_get_function_identity_arguments(f.oid) || ') ' || l.lanname
+    || case when f.prosecdef then ' security definer' else '' end || coalesce(' set ' || array_to_string(f.proconfig, ', '), '')
+    || ' md5 ' || md5(f.prosrc)
+  from pg_proc f join ours n on n.oid = f.pronamespace join pg_language l on l.oid = f.prolang
+  union all
+  select n.nspname || '.' || f.proname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}
+  from pg_proc f join ours n on n.oid = f.pronamespace, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+    left join pg_roles r on r.oid = a.grantee
+  where ${isOther(sql`f.proowner`)}
 ) facts order by line collate "C"`,
   (row) => row.line as string,
 );

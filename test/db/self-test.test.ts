@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { FilterField, FilterFields } from "../../src/catalog/corpus.ts";
 import type { LoginFacts } from "../../src/db/catalog-facts.ts";
@@ -13,7 +14,7 @@ import {
 } from "../../src/db/server-checks.ts";
 import type { Observation } from "../../src/observability/observation.ts";
 import { columnValue } from "../../src/plan/check-meta.ts";
-import { sql } from "../../src/sql/sql.ts";
+import { compile, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { run } from "./rows.ts";
 
@@ -34,6 +35,8 @@ const check = (fields = NO_FIELDS) => selfTest(database, fields, () => {});
 test("a database as the migrations leave it passes", async () => {
   await expect(check()).resolves.toBeUndefined();
 });
+
+const OTHER_LOGIN = `pgrcptest_${randomBytes(4).toString("hex")}`;
 
 /** What somebody may do to a database, what undoes it, and the line that the server then refuses with. */
 const DAMAGE = [
@@ -98,10 +101,34 @@ const DAMAGE = [
     "not expected: pgrcp.documents grant delete to pgrcp_deleter",
   ],
   [
-    "a trigger switched off",
-    "alter table pgrcp.documents disable trigger documents_replaced",
-    "alter table pgrcp.documents enable trigger documents_replaced",
-    "missing: pgrcp.documents trigger documents_replaced",
+    "a right for everybody",
+    "grant select on pgrcp.documents to public",
+    "revoke select on pgrcp.documents from public",
+    "not expected: pgrcp.documents grant select to public",
+  ],
+  [
+    "a right for everybody on some columns",
+    "grant update (trust, source) on pgrcp.documents to public",
+    "revoke update (trust, source) on pgrcp.documents from public",
+    "not expected: pgrcp.documents grant update (source, trust) to public",
+  ],
+  [
+    "a right of a login that is not one of the standard ones",
+    `create role ${OTHER_LOGIN}; grant delete on pgrcp.documents to ${OTHER_LOGIN} with grant option`,
+    `revoke delete on pgrcp.documents from ${OTHER_LOGIN}; drop role ${OTHER_LOGIN}`,
+    `not expected: pgrcp.documents grant delete to ${OTHER_LOGIN} with grant option`,
+  ],
+  [
+    "a right to make things beside the tables",
+    "grant create on schema pgrcp to pgrcp_adder",
+    "revoke create on schema pgrcp from pgrcp_adder",
+    "not expected: schema pgrcp grant create to pgrcp_adder",
+  ],
+  [
+    "a right to call a function",
+    "grant execute on function pgrcp_admin.protect_tenant_table to public",
+    "revoke execute on function pgrcp_admin.protect_tenant_table from public",
+    "not expected: pgrcp_admin.protect_tenant_table grant execute to public",
   ],
 ] as const;
 
@@ -112,6 +139,58 @@ test.each(DAMAGE)("%s is refused", async (_, damage, repair, line) => {
 
   await script(repair);
   expect(outcome).toMatchObject({ name: "StartupError", line, exitCode: 4, remedy: expect.any(String) });
+  await expect(check()).resolves.toBeUndefined();
+});
+
+/** The same for the triggers that hold a writer to its own kind of write, which nothing but their definition can tell from a sham. */
+const SHAMS = [
+  [
+    "switched off",
+    "alter table pgrcp.documents disable trigger documents_replaced",
+    "documents trigger documents_replaced",
+  ],
+  [
+    "whose function does nothing",
+    "create or replace function pgrcp.document_is_replaced() returns trigger language plpgsql set search_path = pg_catalog, pgrcp as 'begin return null; end'",
+    "document_is_replaced function",
+  ],
+  [
+    "whose function runs with its owner's rights",
+    "alter function pgrcp.document_is_replaced() security definer",
+    "document_is_replaced function",
+  ],
+  [
+    "whose function finds its tables elsewhere",
+    "alter function pgrcp.document_is_replaced() set search_path = pg_temp, pgrcp",
+    "document_is_replaced function",
+  ],
+  [
+    "that never fires",
+    "create or replace trigger chunks_replaced after delete on pgrcp.chunks referencing old table as closed for each statement execute function pgrcp.chunks_are_replaced()",
+    "chunks trigger chunks_replaced",
+  ],
+  [
+    "that calls another function",
+    "create or replace trigger chunks_replaced after update on pgrcp.chunks referencing new table as closed for each statement execute function pgrcp.document_is_replaced()",
+    "chunks trigger chunks_replaced",
+  ],
+] as const;
+const definitions = compile(
+  sql`select string_agg(line, '; ') as script from (
+  select pg_get_functiondef(f.oid) as line from pg_proc f where f.pronamespace = 'pgrcp'::regnamespace
+  union all select replace(pg_get_triggerdef(t.oid), 'CREATE TRIGGER', 'CREATE OR REPLACE TRIGGER') from pg_trigger t where t.tgname = 'chunks_replaced'
+  union all select 'alter table pgrcp.documents enable trigger documents_replaced') lines`,
+  (row) => row.script as string,
+);
+
+test.each(SHAMS)("a trigger %s is refused", async (_, damage, missing) => {
+  const [repair = ""] = await admin.query(definitions);
+  await script(damage);
+
+  const outcome = await check().catch((error: unknown) => error);
+
+  await script(repair);
+  expect(outcome).toMatchObject({ line: expect.stringContaining(`missing: pgrcp.${missing}`) });
   await expect(check()).resolves.toBeUndefined();
 });
 
