@@ -36,6 +36,8 @@ export interface InferenceThread {
  * @throws ModelNotRunnable when the runtime cannot load the model
  */
 export async function startInferenceThread(input: WorkerInput): Promise<InferenceThread> {
+  // onnxruntime reports its use to its makers unless told not to; it reads the process's own environment, not a worker's copy.
+  process.env.ORT_DISABLE_TELEMETRY ??= "1";
   const worker = new Worker(WORKER, { workerData: input, name: "embedding", transferList: [input.weights.buffer] });
   const { promise: ended, resolve: end } = Promise.withResolvers<Error>();
   let waiting = Promise.withResolvers<WorkerReply>();
