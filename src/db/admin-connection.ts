@@ -60,9 +60,18 @@ export class LeasedAdminConnection implements AdminConnection {
       lease.release();
       return result;
     } catch (error) {
-      if (lease.client.getTransactionStatus() === "I") lease.release();
-      else lease.abandon();
+      await giveBack(lease);
       throw error;
     }
+  }
+}
+
+/** Keeps the connection where it can: the migrator's advisory lock is held by it and would be gone with it. */
+async function giveBack({ client, release, abandon }: Lease): Promise<void> {
+  try {
+    if (client.getTransactionStatus() !== "I") await client.query("rollback");
+    release();
+  } catch {
+    abandon();
   }
 }

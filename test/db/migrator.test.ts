@@ -113,6 +113,19 @@ describe("migrations", () => {
     );
   });
 
+  test("keep the migrator's lock when one of its transactions fails, and the connection is clean", async () => {
+    const { admin } = shared;
+    const held = rows(sql`select count(*) as locks, current_user = session_user as own from pg_locks
+where locktype = 'advisory' and objid = 77 and pid = pg_backend_pid()`);
+    await admin.query(run(sql`select pg_advisory_lock(77)`));
+
+    const failing = admin.transaction((transaction) => transaction.script("set role pgrcp_owner; select 1 / 0"));
+
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    expect(await admin.query(held)).toEqual([{ locks: 1, own: true }]);
+    await admin.query(run(sql`select pg_advisory_unlock(77)`));
+  });
+
   test("of two migrators at once run once", async () => {
     const { admin, config } = await open();
     const other = config.database.migrateUrl;
