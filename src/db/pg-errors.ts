@@ -33,7 +33,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-export const isQueryCancelled = (error: unknown): boolean => codeOf(error) === "57014";
+const isQueryCancelled = (error: unknown): boolean => codeOf(error) === "57014";
 
 /** A write that met another one and may simply be run again. */
 export const isSerializationFailure = (error: unknown): boolean => SERIALIZATION.has(codeOf(error) ?? "");
@@ -44,6 +44,16 @@ export function isConnectionLost(error: unknown): boolean {
   if (code !== undefined) return SOCKET_CODES.has(code) || /^(08|57P0[123])/.test(code);
   return error instanceof Error && SOCKET_MESSAGES.test(error.message);
 }
+
+/** A server that takes no writes: a replica after a failover, or one that its provider has locked. */
+const isReadOnly = (error: unknown): boolean => codeOf(error) === "25006";
+
+/**
+ * True when a connection must not be used again after this error: its statement ran out of time or was cancelled, it is gone, or it
+ * leads to a server that takes no writes while a new one may lead to the one that does.
+ */
+export const endsConnection = (error: unknown): boolean =>
+  isQueryCancelled(error) || isConnectionLost(error) || isReadOnly(error);
 
 const isPasswordMissing = (error: unknown): boolean => error instanceof Error && NO_PASSWORD.test(error.message);
 
@@ -70,6 +80,12 @@ export function toRpcError(error: unknown): unknown {
   if (isSerializationFailure(error)) {
     return backendUnavailable(
       { retryable: true, retryAfterMs: 100, detail: "the write kept meeting other writes" },
+      options,
+    );
+  }
+  if (isReadOnly(error)) {
+    return backendUnavailable(
+      { retryable: true, retryAfterMs: 1_000, detail: "the database takes no writes at present" },
       options,
     );
   }

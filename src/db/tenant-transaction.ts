@@ -5,12 +5,13 @@ import type { Statement } from "../sql/sql.ts";
 import { type BatchStatement, runBatch } from "./batch.ts";
 import type { RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
 import type { Lease, LeaseSource } from "./lease.ts";
-import { isConnectionLost, isQueryCancelled, isSerializationFailure, toRpcError } from "./pg-errors.ts";
+import { endsConnection, isSerializationFailure, toRpcError } from "./pg-errors.ts";
 
 /** How often a write that met another one is run in all. */
 const WRITE_ATTEMPTS = 4;
 
-const BEGIN: BatchStatement = { text: "begin isolation level read committed read write", values: [] };
+/** Not "read write": a replica refuses that as a feature it does not have, and a write by a code that says what is wrong. */
+const BEGIN: BatchStatement = { text: "begin isolation level read committed", values: [] };
 const COMMIT: BatchStatement = { text: "commit", values: [] };
 const ROLLBACK: BatchStatement = { text: "rollback", values: [] };
 
@@ -61,8 +62,7 @@ const named = (source: LeaseSource, { text, values }: Statement<unknown>): Batch
 
 /** What to do with a connection on which a batch has failed and settled. */
 function putBack(lease: Lease, error: unknown): void {
-  const unclear = isQueryCancelled(error) || isConnectionLost(error) || lease.client.getTransactionStatus() !== "I";
-  if (unclear) lease.abandon();
+  if (endsConnection(error) || lease.client.getTransactionStatus() !== "I") lease.abandon();
   else lease.release();
 }
 
@@ -168,15 +168,20 @@ async function writeOnce<Result>(
     return result;
   } catch (error) {
     open = false;
-    await giveBack(lease, inFlight, signal);
+    await giveBack(lease, failed ?? error, inFlight, signal);
     throw error;
   }
 }
 
-/** Rolls back what is open. A connection whose rollback does not succeed at once is given up. */
-async function giveBack(lease: Lease, inFlight: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) {
-    lease.abandon(inFlight);
+/**
+ * Rolls back what is open. A connection that ran out of time, was lost, or whose rollback does not succeed at once is given up.
+ *
+ * After any other error it is used again once ROLLBACK has succeeded: tenant, role and timeout were set for the transaction alone and
+ * are gone with it. A refused write is something callers can cause at will, and a new connection for each would be the dearer answer.
+ */
+async function giveBack(lease: Lease, error: unknown, inFlight: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || endsConnection(error)) {
+    lease.abandon(signal.aborted ? inFlight : undefined);
     return;
   }
   try {

@@ -1,8 +1,9 @@
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runBatch } from "../../src/db/batch.ts";
 import type { TenantTransaction } from "../../src/db/database.ts";
 import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
 import { EmbeddedSource } from "../../src/db/embedded-source.ts";
+import type { LeaseSource } from "../../src/db/lease.ts";
 import { connectionOf, poolLimitsOf, RolePool } from "../../src/db/pools.ts";
 import { readInBatch, writeInTransaction } from "../../src/db/tenant-transaction.ts";
 import { cancelled, ErrorCode, RpcError } from "../../src/protocol/errors.ts";
@@ -14,7 +15,18 @@ import { closeDocument, insertDocument, limits, rows, run, seed, tenant } from "
 const { database, operator, admin, config, kind, observations, close } = await openTestDatabase({
   database: { poolSize: 2, poolWaitMs: 60_000 },
 });
-afterAll(close);
+const closing: (() => Promise<void>)[] = [close];
+afterAll(async () => {
+  for (const each of closing.reverse()) await each();
+});
+
+/** A pool of one connection. */
+function onePool(role: "reader" | "adder"): RolePool {
+  const connection = connectionOf(config.database.url ?? "", config.database[role]);
+  const pool = new RolePool(role, connection, { ...poolLimitsOf(config), size: 1 }, () => {});
+  closing.push(() => pool.close());
+  return pool;
+}
 
 const whoami = rows<{ tenant: string; role: string }>(
   sql`select current_setting('pgrcp.tenant_id') as tenant, current_user::text as role`,
@@ -217,40 +229,97 @@ describe("a write", () => {
   });
 });
 
-test("a connection keeps neither role nor tenant nor timeout, after success, an error or an abort", async () => {
-  const source = kind === "postgres" ? onePool() : new EmbeddedSource(await embeddedEngine(), "reader");
-  const left = async () => {
-    const lease = await source.acquire(new AbortController().signal);
-    const [found] = await runBatch(lease.client, [
+describe("a connection that is given back", () => {
+  let source: LeaseSource;
+  let reader: LeaseSource;
+  beforeAll(async () => {
+    if (kind === "postgres") {
+      source = onePool("adder");
+      reader = onePool("reader");
+      return;
+    }
+    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 5_000 });
+    source = new EmbeddedSource(engine, "adder");
+    reader = new EmbeddedSource(engine, "reader");
+    closing.push(() => engine.close());
+  });
+
+  /** What the next one to have it finds. */
+  const left = async (from = source) => {
+    const lease = await from.acquire(new AbortController().signal);
+    const status = lease.client.getTransactionStatus();
+    const [[found] = []] = await runBatch(lease.client, [
       {
-        text: "select coalesce(current_setting('pgrcp.tenant_id', true), '') as tenant, current_user = session_user as own, current_setting('statement_timeout') as timeout",
+        text: `select coalesce(current_setting('pgrcp.tenant_id', true), '') as tenant, current_user = session_user as own,
+  current_setting('statement_timeout') as timeout, pg_backend_pid() as pid`,
         values: [],
       },
     ]);
     lease.release();
-    return found?.[0];
+    return { status, pid: found?.pid, ...found };
   };
-  const nothing = { tenant: "", own: true, timeout: "0" };
+  const nothing = { status: "I", tenant: "", own: true, timeout: "0", pid: expect.any(Number) };
+  const write = (work: (transaction: TenantTransaction) => Promise<unknown>, timeoutMs?: number) =>
+    writeInTransaction(source, tenant("a"), work, limits(timeoutMs));
 
-  await readInBatch(source, tenant("a"), [whoami], limits());
-  expect(await left()).toEqual(nothing);
-  await readInBatch(source, tenant("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});
-  expect(await left()).toEqual(nothing);
-  await readInBatch(source, tenant("a"), [sleep(0.3)], limits(50)).catch(() => {});
-  expect(await left()).toEqual(nothing);
-  await writeInTransaction(source, tenant("a"), (transaction) => transaction.query(whoami), limits());
-  expect(await left()).toEqual(nothing);
+  test("after a read keeps neither role nor tenant nor timeout, nor after one that failed or was aborted", async () => {
+    await readInBatch(reader, tenant("a"), [whoami], limits());
+    expect(await left(reader)).toEqual(nothing);
+    await readInBatch(reader, tenant("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});
+    expect(await left(reader)).toEqual(nothing);
+    await readInBatch(reader, tenant("a"), [sleep(0.3)], limits(50)).catch(() => {});
+    expect(await left(reader)).toEqual(nothing);
+  });
 
-  async function embeddedEngine(): Promise<EmbeddedEngine> {
-    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 5_000 });
-    onTestFinished(() => engine.close());
-    return engine;
-  }
-  function onePool(): RolePool {
-    const connection = connectionOf(config.database.url ?? "", config.database.reader);
-    const pool = new RolePool("reader", connection, { ...poolLimitsOf(config), size: 1 }, () => {});
-    onTestFinished(() => pool.close());
-    return pool;
+  test("after a write, or one that failed by itself, is the same one and as clean", async () => {
+    await write((transaction) => transaction.query(whoami));
+    const first = await left();
+    expect(first).toEqual(nothing);
+
+    const statement = write((transaction) => transaction.query(run(sql`select 1 / ${0}::int`)));
+    await expect(statement).rejects.toMatchObject({ code: "22012" });
+    expect(await left()).toEqual(first);
+
+    const refused = write((transaction) => transaction.query(run(sql`select from pgrcp_state.sessions`)));
+    await expect(refused).rejects.toMatchObject({ code: ErrorCode.Unauthorized });
+    expect(await left()).toEqual(first);
+
+    const thrown = write(async (transaction) => {
+      await transaction.query(whoami);
+      throw new Error("on second thought");
+    });
+    await expect(thrown).rejects.toThrow("on second thought");
+    expect(await left()).toEqual(first);
+  });
+
+  // The embedded database does not stop a statement by itself, and has one connection.
+  if (kind === "postgres") {
+    test("is not the one on which a statement ran out of time", async () => {
+      const first = await left();
+
+      const late = write(async (transaction) => {
+        await transaction.query(run(sql`set local statement_timeout = '50ms'`));
+        await transaction.query(sleep(10));
+      });
+
+      await expect(late).rejects.toMatchObject({ code: ErrorCode.Timeout });
+      const next = await left();
+      expect(next).toEqual(nothing);
+      expect(next.pid).not.toBe(first.pid);
+    });
+
+    test("is not the one that its work swallowed a time-out on", async () => {
+      const first = await left();
+
+      const late = write(async (transaction) => {
+        await transaction.query(run(sql`set local statement_timeout = '50ms'`));
+        await transaction.query(sleep(10)).catch(() => {});
+        throw new Error("something else");
+      });
+
+      await expect(late).rejects.toThrow("something else");
+      expect((await left()).pid).not.toBe(first.pid);
+    });
   }
 });
 
@@ -370,19 +439,11 @@ const onPostgres = () => {
 
   test("a backend that is killed under a statement is -32010, and later statements get another", async () => {
     const reading = timed(read(run(sql`select pg_sleep(5) /* victim */`)));
-    await expect
-      .poll(
-        async () =>
-          (
-            await admin.query(
-              rows(
-                sql`select 1 from pg_stat_activity where query like '%/* victim */%' and pid <> pg_backend_pid() and state = 'active'`,
-              ),
-            )
-          ).length,
-      )
-      .toBe(1);
-    for (const { pid } of await admin.query(backends)) await kill(pid);
+    const victims = rows<{ pid: number }>(
+      sql`select pid from pg_stat_activity where query like '%/* victim */%' and pid <> pg_backend_pid() and state = 'active'`,
+    );
+    await expect.poll(async () => (await admin.query(victims)).length).toBe(1);
+    for (const { pid } of await admin.query(victims)) await kill(pid);
 
     expect((await reading).error).toMatchObject({ code: ErrorCode.BackendUnavailable, data: { retryable: true } });
     await expectUsable();
@@ -398,6 +459,28 @@ const onPostgres = () => {
 
     await expect.poll(() => lost() - before).toBeGreaterThanOrEqual(pids.length);
     await expectUsable();
+  });
+
+  test("a server that takes no writes is -32010 and to be tried again, over another connection", async () => {
+    const readOnly = (value: "on" | "off") =>
+      admin.transaction((transaction) =>
+        transaction.script(
+          `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
+        ),
+      );
+    const create = (id: string) => (transaction: TenantTransaction) =>
+      transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values (${id})`));
+    await readOnly("on");
+    const pool = onePool("adder");
+
+    const writing = writeInTransaction(pool, tenant("failover"), create("failover"), limits());
+
+    await expect(writing).rejects.toMatchObject({
+      code: ErrorCode.BackendUnavailable,
+      data: { retryable: true, detail: "the database takes no writes at present" },
+    });
+    await readOnly("off");
+    await writeInTransaction(pool, tenant("failover"), create("failover"), limits());
   });
 
   test("an aborted statement is stopped on the server", async () => {
