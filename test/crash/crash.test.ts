@@ -3,17 +3,17 @@ import { Campaign, type Findings, type Kill, type KillReport } from "../support/
 import { SeededRandom, testSeed } from "../support/seeded-random.ts";
 
 /**
- * Kills `pgrcp serve` with SIGKILL while `pgrcp import` writes: 4 times, or 20 times with `PGRCP_TEST_FULL=1` (five minutes on the
- * embedded database and one and a half on Postgres when the machine is very busy). `PGRCP_TEST_SEED` repeats a run's choices; the moments themselves also depend on the machine.
+ * Kills `pgrcp serve` with SIGKILL while `pgrcp import` writes: 4 times, or 20 times with `PGRCP_TEST_FULL=1` (on a very busy machine six
+ * minutes on the embedded database, two on Postgres). `PGRCP_TEST_SEED` repeats a run's choices; the moments also depend on the machine.
  *
- * Every other kill comes at a random moment, up to 20 writes and 0.1 s after the import has gone on. The others are aimed at a commit from outside the
- * server: on Postgres by a relay on the way to the database that sees the COMMIT message of the adder's connection, on the embedded
- * database by a module that Node loads before the server and that sees the engine's write to its log. `Deployment` says what the three
- * points of a commit are. After every fifth kill the next server is killed once more while it starts and recovers.
+ * Every other kill comes at a random moment, up to 20 writes and 0.1 s after the import has gone on. The others are aimed at a commit from
+ * outside the server: on Postgres by a relay on the way to the database that sees the COMMIT message of the adder's connection, on the
+ * embedded database by a module that Node loads before the server and that sees the engine's write to its log. `CommitPoint` says what
+ * the three points of a commit are. At every fifth kill the next server is killed once more while it starts and recovers.
  *
- * Between the import and the server stands a gate that keeps a record of what was sent and what was acknowledged. After each kill the
- * rows are read from what the server left (on the embedded database from a copy of its folder, by a process of its own), the server is
- * started again, and both are held against that record and against the texts.
+ * Between the import and the server stands a gate that keeps a record of what was sent and what was acknowledged. After each kill the rows
+ * are read from what the server left (on the embedded database from a copy of its folder), the server is started again on it, and both
+ * rows and answers are held against that record and against the texts.
  */
 
 const KILLS = process.env.PGRCP_TEST_FULL === "1" ? 20 : 4;

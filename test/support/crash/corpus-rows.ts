@@ -75,7 +75,8 @@ export async function readCorpusRows(admin: AdminConnection): Promise<CorpusRows
     documents: await rows(sql`select ${LIFETIME}, title, chunk_count as "chunkCount" from pgrcp.documents`),
     texts: await rows(sql`select doc_id as id, added_version as added, body from pgrcp.document_texts`),
     chunks: await rows(
-      sql`select ${LIFETIME}, chunk_no as number, ordinal, terms, start_offset as start, end_offset as end from pgrcp.chunks order by chunk_no`,
+      sql`select ${LIFETIME}, chunk_no as number, ordinal, terms, start_offset as start, end_offset as end
+from pgrcp.chunks order by chunk_no`,
     ),
     postings: await rows(sql`select term, block, n, packed, wide from pgrcp.postings`),
   };

@@ -6,10 +6,12 @@ import type { Deployment } from "./deployment.ts";
 import { PostgresRelay } from "./postgres-relay.ts";
 
 const ROLES = ["reader", "adder", "deleter", "state"] as const;
+const LOGINS = ROLES.map((role) => `pgrcp_${role}`);
 
 /** Connections that the killed server has left behind and that Postgres has not ended yet. */
 const LEFT_BEHIND = compile(
-  sql`select count(*) as count from pg_stat_activity where datname = current_database() and usename = any(${ROLES.map((role) => `pgrcp_${role}`)}::text[])`,
+  sql`select count(*) as count from pg_stat_activity where datname = current_database()
+and usename = any(${LOGINS}::text[])`,
   (row) => row.count as number,
 );
 
