@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runBatch } from "../../src/db/batch.ts";
 import type { TenantTransaction } from "../../src/db/database.ts";
 import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
@@ -15,17 +15,12 @@ import { closeDocument, insertDocument, limits, rows, run, seed, tenant } from "
 const { database, operator, admin, config, kind, observations, close } = await openTestDatabase({
   database: { poolSize: 2, poolWaitMs: 60_000 },
 });
-const closing: (() => Promise<void>)[] = [close];
-afterAll(async () => {
-  for (const each of closing.reverse()) await each();
-});
+afterAll(close);
 
 /** A pool of one connection. */
 function onePool(role: "reader" | "adder"): RolePool {
   const connection = connectionOf(config.database.url ?? "", config.database[role]);
-  const pool = new RolePool(role, connection, { ...poolLimitsOf(config), size: 1 }, () => {});
-  closing.push(() => pool.close());
-  return pool;
+  return new RolePool(role, connection, { ...poolLimitsOf(config), size: 1 }, () => {});
 }
 
 const whoami = rows<{ tenant: string; role: string }>(
@@ -232,17 +227,20 @@ describe("a write", () => {
 describe("a connection that is given back", () => {
   let source: LeaseSource;
   let reader: LeaseSource;
+  let closeSources: () => Promise<unknown>;
   beforeAll(async () => {
     if (kind === "postgres") {
-      source = onePool("adder");
-      reader = onePool("reader");
-      return;
+      const pools = [onePool("adder"), onePool("reader")] as const;
+      [source, reader] = pools;
+      closeSources = () => Promise.all(pools.map((pool) => pool.close()));
+    } else {
+      const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 5_000 });
+      source = new EmbeddedSource(engine, "adder");
+      reader = new EmbeddedSource(engine, "reader");
+      closeSources = () => engine.close();
     }
-    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 5_000 });
-    source = new EmbeddedSource(engine, "adder");
-    reader = new EmbeddedSource(engine, "reader");
-    closing.push(() => engine.close());
   });
+  afterAll(() => closeSources());
 
   /** What the next one to have it finds. */
   const left = async (from = source) => {
@@ -472,6 +470,7 @@ const onPostgres = () => {
       transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values (${id})`));
     await readOnly("on");
     const pool = onePool("adder");
+    onTestFinished(() => pool.close());
 
     const writing = writeInTransaction(pool, tenant("failover"), create("failover"), limits());
 
