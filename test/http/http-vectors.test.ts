@@ -27,6 +27,10 @@ interface Entry {
     readonly contentType?: string;
     readonly closes?: boolean;
     readonly sequence?: readonly { readonly http: number; readonly code: number }[];
+    /** In prose: what else must be true of the answer, in time, or of the server after it. */
+    readonly check?: string;
+    readonly timeout?: string;
+    readonly afterwards?: string;
   };
   readonly note?: string;
 }
@@ -41,6 +45,18 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 };
 /** Entries whose bytes have to be made while they are sent; each has a test of its own below. */
 const SENT_BY_HAND = new Set(["HTTP-085", "HTTP-087", "HTTP-089", "HTTP-090"]);
+
+/** What `check` says in prose. */
+const CHECKS: Readonly<Record<string, (answer: RpcAnswer) => void>> = {
+  "HTTP-093": (answer) => {
+    expectBuffered(answer);
+    expect(answer.body).toMatchObject({ jsonrpc: "2.0", id: 1, result: { hits: [] } });
+  },
+  "HTTP-094": (answer) => {
+    expectBuffered(answer);
+    expect(answer.body).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }]);
+  },
+};
 
 const structured = entries.filter(({ id, request }) => request !== undefined && !(id in LEFT_OUT));
 const raw = entries.filter(({ id, rawRequest }) => rawRequest !== undefined && !SENT_BY_HAND.has(id));
@@ -70,9 +86,16 @@ describe("the shared HTTP vectors", () => {
     expect(structured.length + raw.length + SENT_BY_HAND.size + Object.keys(LEFT_OUT).length).toBe(75);
   });
 
+  test("say nothing in prose that is asserted nowhere", () => {
+    const inProse = entries.filter(({ expect: { check, timeout, afterwards } }) => check ?? timeout ?? afterwards);
+    const asserted = [...Object.keys(CHECKS), ...SENT_BY_HAND, ...Object.keys(LEFT_OUT)];
+    expect(inProse.length).toBeGreaterThan(0);
+    expect(asserted).toEqual(expect.arrayContaining(inProse.map(({ id }) => id)));
+  });
+
   test.each(structured.map((entry) => [entry.id, entry.note ?? entry.tag, entry] as const))(
     "%s %s",
-    async (_id, _note, { request, expect: expected }) => {
+    async (id, _note, { request, expect: expected }) => {
       if (request === undefined) throw new Error("a structured entry has a request");
       const { method, path, auth, headers, body, bodyBase64 } = request;
       const answer = await server.send({
@@ -89,6 +112,7 @@ describe("the shared HTTP vectors", () => {
       if (expected.contentType !== undefined) expect(answer.headers["content-type"]).toBe(expected.contentType);
       for (const name of expected.absent ?? []) expect(answer.headers).not.toHaveProperty(name);
       for (const [name, value] of Object.entries(expected.headers ?? {})) expect(answer.headers[name]).toBe(value);
+      CHECKS[id]?.(answer);
     },
   );
 
@@ -192,6 +216,13 @@ function expectBody(answer: RpcAnswer, expected: Entry["expect"]): void {
   if (expected.code === 0) expect(answer.body?.result).toBeTypeOf("object");
   else expect(answer.body?.error?.code).toBe(expected.code);
   if (expected.responseId === null) expect(answer.body?.id).toBeNull();
+}
+
+/** One piece of JSON, whose length was known before it was sent: no stream of events. */
+function expectBuffered({ headers, text }: RpcAnswer): void {
+  expect(headers["transfer-encoding"]).toBeUndefined();
+  expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+  expect(text).not.toMatch(/^(event|data):/m);
 }
 
 /** Writes chunks until the server closes the connection. */
