@@ -96,6 +96,23 @@ alter table pgrcp.postings set (
 
 select pgrcp_admin.protect_tenant_table('pgrcp.postings', '{pgrcp_reader,pgrcp_adder}');
 
+-- Postings are what sparse search finds documents by, so whoever may write over them may make documents vanish. Only retention
+-- removes some; a writer of any name appends. (n follows packed: see the check.) The condition is the trigger's own, so an honest
+-- write calls no function: two comparisons of bytes a row.
+create function pgrcp.postings_only_grow() returns trigger
+language plpgsql set search_path = pg_catalog, pgrcp as $$
+begin
+  if pg_has_role('pgrcp_operator', 'usage') or pg_has_role('pgrcp_owner', 'usage') then
+    return new;
+  end if;
+  raise insufficient_privilege using message = 'postings are appended to and never written over';
+end
+$$;
+
+create trigger postings_grow before update on pgrcp.postings for each row
+  when (substr(new.packed, 1, octet_length(old.packed)) <> old.packed or substr(new.wide, 1, octet_length(old.wide)) <> old.wide)
+  execute function pgrcp.postings_only_grow();
+
 grant select on pgrcp.postings to pgrcp_reader;
 grant select, insert, update (n, packed, wide) on pgrcp.postings to pgrcp_adder; -- appending reads the old block
 grant select, insert, update, delete on pgrcp.postings to pgrcp_operator;

@@ -21,6 +21,8 @@ const as = (role: "adder" | "deleter", id: string, ...statements: Sql[]) =>
     for (const statement of statements) await transaction.query(run(statement));
   });
 
+const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, "hex"));
+
 const refused = { code: ErrorCode.Unauthorized };
 
 const states = (id: string) =>
@@ -134,4 +136,37 @@ test("the deleter cannot insert a document, nor read one's text, title or vector
   await expect(as("deleter", id, sql`select body from pgrcp.document_texts`)).rejects.toMatchObject(refused);
   await expect(as("deleter", id, sql`select title from pgrcp.documents`)).rejects.toMatchObject(refused);
   await expect(as("deleter", id, sql`select embedding from pgrcp.chunks`)).rejects.toMatchObject(refused);
+});
+
+test("the adder appends to a term's postings, and can neither shorten nor overwrite them", async () => {
+  const id = await newTenant();
+  const set = (assignments: Sql) => sql`update pgrcp.postings set ${assignments} where tenant_id = ${id}`;
+  const posting = rows(sql`select n, packed, wide from pgrcp.postings where tenant_id = ${id}`);
+
+  // The seeded posting is 00001003 with nothing wide.
+  await as("adder", id, set(sql`n = 2, packed = packed || '\\x00101003', wide = '\\x0a0b'`));
+  const appended = [{ n: 2, packed: bytes("0000100300101003"), wide: bytes("0a0b") }];
+  expect(await admin.query(posting)).toEqual(appended);
+
+  for (const damage of [
+    sql`n = 0, packed = ''`,
+    sql`n = 1, packed = '\\x00001003'`,
+    sql`packed = '\\x0010100300001003'`,
+    sql`n = 3, packed = '\\x000000000000100300101003'`,
+    sql`wide = ''`,
+    sql`wide = '\\x0a0c'`,
+  ]) {
+    await expect(as("adder", id, set(damage))).rejects.toMatchObject(refused);
+  }
+  expect(await admin.query(posting)).toEqual(appended);
+});
+
+test("the operator, who collects what is past retention, may shorten postings", async () => {
+  const id = await newTenant();
+
+  await operator.write((transaction) =>
+    transaction.query(run(sql`update pgrcp.postings set n = 0, packed = '' where tenant_id = ${id}`)),
+  );
+
+  expect(await admin.query(rows(sql`select n from pgrcp.postings where tenant_id = ${id}`))).toEqual([{ n: 0 }]);
 });
