@@ -74,7 +74,7 @@ function storableScalar(type: FieldType, value: unknown): FilterScalar | undefin
 export function checkMeta(meta: unknown, fields: FilterFields, limits: MetaLimits, path: string): CheckedMeta {
   const given = meta ?? {};
   if (!isObject(given)) throw invalidParams({ field: path, detail: "meta is an object" });
-  checkTree(given, limits, path);
+  const isExact = checkTree(given, limits, path);
   const json = JSON.stringify(given);
   if (utf8Bytes(json) > limits.maxMetaBytes) {
     throw payloadTooLarge({
@@ -90,6 +90,11 @@ export function checkMeta(meta: unknown, fields: FilterFields, limits: MetaLimit
       throw invalidParams({ field: `${path}.${field.name}`, detail: `${field.name} is ${shape}` });
     }
     columns.set(field.name, value);
+  }
+  // After the fields, whose own path is the better answer.
+  if (!isExact) {
+    const detail = "meta integers are between -(2^53 - 1) and 2^53 - 1; send a longer one as a string";
+    throw invalidParams({ field: path, detail });
   }
   return { meta: given, json, columns };
 }
@@ -112,11 +117,16 @@ export function citationOf(meta: Params): DocumentCitation {
   };
 }
 
-/** Walks with a stack of its own: the tree may be deeper than the call stack. */
-function checkTree(meta: Params, limits: MetaLimits, path: string): void {
+/**
+ * Walks with a stack of its own: the tree may be deeper than the call stack.
+ *
+ * @returns whether every number is still the one that was sent
+ */
+function checkTree(meta: Params, limits: MetaLimits, path: string): boolean {
   const refuse = (detail: string): never => {
     throw invalidParams({ field: path, detail });
   };
+  let isExact = true;
   const pending: { readonly value: unknown; readonly depth: number }[] = [{ value: meta, depth: 1 }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, depth } = next;
@@ -128,6 +138,7 @@ function checkTree(meta: Params, limits: MetaLimits, path: string): void {
     } else if (typeof value === "number") {
       // JSON.parse reads 1e400 as Infinity, which would be stored as null.
       if (!Number.isFinite(value)) refuse("meta numbers are finite");
+      isExact &&= !wasChanged(value);
     } else if (typeof value === "object" && value !== null) {
       if (depth > limits.maxMetaDepth) refuse(`meta nests at most ${limits.maxMetaDepth} deep (limits.maxMetaDepth)`);
       for (const [key, child] of Object.entries(value)) {
@@ -138,7 +149,12 @@ function checkTree(meta: Params, limits: MetaLimits, path: string): void {
       refuse("meta holds JSON values only");
     }
   }
+  return isExact;
 }
+
+/** Read as a double, 1234567890123456789 has already become another number. From 1e21 on nobody writes all the digits. */
+const wasChanged = (value: number): boolean =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
 
 function checkKey(key: string, limits: MetaLimits, refuse: (detail: string) => never): void {
   if (key === "" || key === "__proto__" || !isWellFormed(key) || hasNul(key)) {

@@ -214,3 +214,9 @@ test("a keyword has at most 1,024 bytes in UTF-8, alone and in a list: it is the
   expect(columnValue(tags, [`${fits}ab`])).toBeUndefined();
   expect(columnValue(title, `${fits}ab`)).toBe(`${fits}ab`);
 });
+
+test("an integer that a double cannot hold exactly is refused rather than changed", () => {
+  for (const meta of [{ snowflake: Number("1234567890123456789") }, { deep: [{ n: -(2 ** 53) }] }])
+    expect(refusal(meta)).toMatchObject({ code: -32602, data: { field: "documents[0].meta" } });
+  for (const value of [2 ** 53 - 1, 1 - 2 ** 53, 1e300, 0.1, 1e21]) expect(check({ value }).meta).toEqual({ value });
+});
