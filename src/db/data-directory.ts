@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "./data-directory-lock.ts";
 import { StartupError } from "./startup-error.ts";
@@ -26,10 +26,11 @@ async function readIfThere(file: string): Promise<string | undefined> {
 async function makeDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
+    await chmod(directory, 0o700);
   } catch (cause) {
     throw new StartupError(
       `the data directory ${directory} cannot be made`,
-      "make it yourself and give this user the right to write in it, or set database.embeddedDir to another folder",
+      "make it yourself and let it belong to this user, or set database.embeddedDir to another folder",
       undefined,
       { cause },
     );
@@ -43,6 +44,8 @@ async function makeDirectory(directory: string): Promise<void> {
  */
 export async function claimDataDirectory(directory: string): Promise<DataDirectoryClaim> {
   await makeDirectory(directory);
+  // The engine does not heed the umask, so the folder is what keeps other users out; a restored or hand-made one may be open.
+  await makeDirectory(join(directory, "data"));
   const release = await lockDirectory(directory);
   const engineFile = join(directory, "engine");
   // Postgres' own file says the same, also where the one beside the data was lost.

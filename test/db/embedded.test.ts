@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -129,6 +129,18 @@ describe("a data directory", () => {
     const version = rows<{ major: number }>(sql`select current_setting('server_version_num')::int / 10000 as major`);
     expect(await second.operator.read(version)).toEqual([{ major: ENGINE_MAJOR }]);
     await second.database.close();
+  });
+
+  test("is closed to other users, also when it was open before", async () => {
+    const directory = join(folder, "open");
+    await mkdir(join(directory, "data"), { recursive: true, mode: 0o755 });
+    await chmod(directory, 0o755);
+    const { database } = await openEmbedded(configOf(directory));
+    const modes = await Promise.all(
+      [directory, join(directory, "data")].map(async (one) => (await stat(one)).mode & 0o777),
+    );
+    await database.close();
+    expect(modes).toEqual([0o700, 0o700]);
   });
 
   test("of another engine version is refused, and left alone", async () => {
