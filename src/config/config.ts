@@ -164,9 +164,18 @@ const fieldType = z.enum([
   "date[]",
 ]);
 
+/** A table has at most 1,600 columns, and a wide row costs every exact scan. */
+const MAX_FIELDS = 256;
+
 const filter = z
   .strictObject({
-    fields: z.record(z.string().regex(FIELD_NAME, FIELD_NAME_RULE), fieldType).default({}),
+    fields: z
+      .record(z.string().regex(FIELD_NAME, FIELD_NAME_RULE), fieldType)
+      .refine(
+        (fields) => Object.keys(fields).length <= MAX_FIELDS,
+        `at most ${MAX_FIELDS} fields, because each is a column`,
+      )
+      .default({}),
     maxDepth: positive.max(64).default(32),
     maxNodes: positive.default(512),
     maxListLength: positive.default(1_000),
