@@ -34,7 +34,9 @@ export async function climb(call: CallMessage, request: RpcRequest, deadline: De
 
   const { credential, capability } = GATES[method];
   if (credential !== "any" && !principal.credentials.has(credential))
-    throw unauthorized(`${method} needs the ${credential} credential: its audience and its scope in the token`);
+    throw unauthorized(
+      `${method} needs the ${credential} credential: its audience and its scope in the token, and no other credential's unless auth.combinedTokens is on`,
+    );
 
   const capabilities = session?.capabilities ?? capabilitiesFor(services, principal);
   const handler = handlers[method];
