@@ -1,0 +1,9 @@
+insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening, placement) select $1, $2, $3, $4, $5::int, $6, $7 from pgrcp.tenants where tenant_id = $8 on conflict (tenant_id, corpus) do nothing returning tenant_id, corpus, language, model_identity, dimension, screening, placement
+-- $1 = "acme"
+-- $2 = "other"
+-- $3 = "english"
+-- $4 = "test@2"
+-- $5 = 2
+-- $6 = "flag"
+-- $7 = "shared"
+-- $8 = "acme"

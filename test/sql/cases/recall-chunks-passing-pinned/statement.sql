@@ -1,0 +1,12 @@
+select coalesce(array_agg(chunk_no), '{}') as chunk_nos from pgrcp.chunks where tenant_id = $1 and corpus = $2 and placement = $3 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $4 and v.corpus = $5 and v.token = $6) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $7 and v.corpus = $8 and v.token = $9)) and (("f_year" >= $10::bigint) is true and not (($11::text = any ("f_tags")) is true))
+-- $1 = "acme"
+-- $2 = "papers"
+-- $3 = "shared"
+-- $4 = "acme"
+-- $5 = "papers"
+-- $6 = "v7-token"
+-- $7 = "acme"
+-- $8 = "papers"
+-- $9 = "v7-token"
+-- $10 = 2000
+-- $11 = "red"

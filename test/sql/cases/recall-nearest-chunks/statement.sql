@@ -1,0 +1,7 @@
+select chunk_no, doc_id, ordinal, 1 - (embedding <=> $1::halfvec) as similarity from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and removed_version is null order by (embedding <=> $5::halfvec) + 0, doc_id, ordinal limit $6
+-- $1 = "[0.5,-0.25]"
+-- $2 = "acme"
+-- $3 = "papers"
+-- $4 = "shared"
+-- $5 = "[0.5,-0.25]"
+-- $6 = 10

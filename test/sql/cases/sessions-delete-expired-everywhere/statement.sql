@@ -1,0 +1,1 @@
+delete from pgrcp_state.sessions where expires_at <= now()

@@ -1,0 +1,13 @@
+insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, token_id, action, live_documents, live_chunks, live_length, next_chunk) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+-- $1 = "acme"
+-- $2 = "papers"
+-- $3 = 8
+-- $4 = "v8-token"
+-- $5 = "https://issuer.test"
+-- $6 = "alice"
+-- $7 = "jti-1"
+-- $8 = "add"
+-- $9 = 2
+-- $10 = 2
+-- $11 = 6
+-- $12 = 6

@@ -1,0 +1,241 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
+import type { Database, DatabaseRole } from "../../src/db/database.ts";
+import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
+import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
+import {
+  advanceCorpus,
+  type ChunkRow,
+  closeChunks,
+  closeDocuments,
+  type DocumentRow,
+  insertChunks,
+  insertDocuments,
+  insertTexts,
+  lockCorpus,
+  type NewVersion,
+  recordVersion,
+} from "../../src/sql/documents.ts";
+import {
+  chunksByNumber,
+  chunksPassing,
+  closedChunks,
+  corpusState,
+  hitRows,
+  nearestChunks,
+} from "../../src/sql/recall.ts";
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  insertSession,
+  lockOwner,
+  nextExpiry,
+  type SessionOwner,
+  touchSession,
+} from "../../src/sql/sessions.ts";
+import type { SqlValue, Statement } from "../../src/sql/sql.ts";
+import { createTenant } from "../../src/sql/tenants.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
+
+const CASES = new URL("cases/", import.meta.url);
+const reviewed = (name: string) => readFileSync(new URL(`${name}/statement.sql`, CASES), "utf8");
+
+const CORPUS: Corpus = {
+  tenantId: "acme" as TenantId,
+  name: "papers" as CorpusName,
+  language: "english",
+  space: { identity: "test@2", dimension: 2 },
+  screening: "flag",
+  placement: "shared",
+};
+const KEY = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
+const NEWEST = { pin: undefined };
+const PINNED = { pin: "v7-token" };
+const VECTOR = Float32Array.of(0.5, -0.25);
+
+const asked = {
+  and: [{ field: "year", op: "gte", value: 2000 }, { not: { field: "tags", op: "contains", value: "red" } }],
+};
+const filter = resolveFilter(asked, EVERY_FIELD, FILTER_OPERATORS, FILTER_LIMITS);
+if (filter === undefined) throw new Error("the filter is absent");
+
+const BY = { source: "api", issuer: "https://issuer.test", subject: "alice", tokenId: "jti-1" };
+const DOCUMENTS: readonly DocumentRow[] = [
+  {
+    docId: "plain",
+    body: 'It\'s {text}, "quoted"\\',
+    title: null,
+    uri: null,
+    language: null,
+    trust: "untrusted",
+    injectionSuspected: false,
+    quarantined: false,
+    fingerprint: 0n,
+    meta: "{}",
+    chunkCount: 1,
+  },
+  {
+    docId: "held",
+    body: "",
+    title: "NULL",
+    uri: "https://example.com/a,b",
+    language: "en",
+    trust: "community",
+    injectionSuspected: true,
+    quarantined: true,
+    fingerprint: -9_223_372_036_854_775_808n,
+    meta: '{"year":1999, "year":2000}',
+    chunkCount: 0,
+  },
+];
+const chunk = (chunkNo: number, fields: ChunkRow["fields"]): ChunkRow => ({
+  chunkNo,
+  docId: "plain",
+  ordinal: chunkNo - 4,
+  terms: 3,
+  start: 0,
+  end: 12,
+  embedding: "[0.5,-0.25]",
+  fields,
+});
+const FULL = new Map(
+  Object.entries({
+    lang: "it's",
+    title: 'a "title"',
+    year: -9_007_199_254_740_991,
+    rating: 1e-7,
+    active: false,
+    published: 1_682_899_200_000,
+    tags: ["a'b", 'q"{},\\', "", "NULL"],
+    notes: [],
+    years: [3, 1, 2],
+    ratings: [0.5, 1e308],
+    flags: [true, false],
+    dates: [0, -1],
+  }),
+);
+const counters = { version: 8, nextChunk: 6, liveDocuments: 2, liveChunks: 2, liveLength: 6 };
+const ADDED: NewVersion = { counters, token: "v8-token", action: "add", ...BY };
+const DELETED: NewVersion = { ...ADDED, action: "delete", tokenId: undefined };
+
+const OWNER: SessionOwner = {
+  tenantId: CORPUS.tenantId,
+  issuer: "https://issuer.test",
+  subject: "alice",
+  client: "agent",
+};
+const HASH = Uint8Array.of(0, 1, 254, 255);
+const SESSION = { owner: OWNER, hash: HASH, capabilities: '{"retrieve":{}}', idleTtlSeconds: 3_600 };
+
+/** Each reviewed statement, and the role that it runs as. */
+const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", Statement<unknown>]>> = {
+  "recall-nearest-chunks": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, undefined, 10)],
+  "recall-nearest-chunks-filtered": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, filter, 10)],
+  "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, undefined, 10)],
+  "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
+  "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],
+  "recall-chunks-by-number-similarity": ["reader", chunksByNumber(CORPUS, [7, 4], VECTOR)],
+  "recall-hit-rows": ["reader", hitRows(CORPUS, [7, 4], { text: false, vector: false })],
+  "recall-hit-rows-text": ["reader", hitRows(CORPUS, [7, 4], { text: true, vector: false })],
+  "recall-hit-rows-vector": ["reader", hitRows(CORPUS, [7, 4], { text: false, vector: true })],
+  "recall-hit-rows-text-vector": ["reader", hitRows(CORPUS, [7, 4], { text: true, vector: true })],
+  "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
+  "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
+  "recall-closed-chunks": ["reader", closedChunks(CORPUS, NEWEST)],
+  "recall-closed-chunks-pinned": ["reader", closedChunks(CORPUS, PINNED)],
+  "recall-chunks-passing": ["reader", chunksPassing(CORPUS, NEWEST, filter)],
+  "recall-chunks-passing-pinned": ["reader", chunksPassing(CORPUS, PINNED, filter)],
+  "write-lock-corpus": ["adder", lockCorpus(KEY)],
+  "write-close-documents": ["deleter", closeDocuments(KEY, ["a", "it's"], 8)],
+  "write-close-chunks": ["deleter", closeChunks(KEY, ["a", "it's"], 8)],
+  "write-insert-documents": ["adder", insertDocuments(KEY, 8, BY, DOCUMENTS)],
+  "write-insert-documents-no-token-id": [
+    "adder",
+    insertDocuments(KEY, 8, { ...BY, tokenId: undefined }, DOCUMENTS.slice(0, 1)),
+  ],
+  "write-insert-texts": ["adder", insertTexts(KEY, 8, DOCUMENTS)],
+  "write-insert-chunks": ["adder", insertChunks(KEY, "shared", 8, [], [chunk(4, new Map()), chunk(5, new Map())])],
+  "write-insert-chunks-fields": [
+    "adder",
+    insertChunks(KEY, "shared", 8, [...EVERY_FIELD.values()], [chunk(4, FULL), chunk(5, new Map())]),
+  ],
+  "write-advance-corpus-add": ["adder", advanceCorpus(KEY, ADDED)],
+  "write-advance-corpus-delete": ["deleter", advanceCorpus(KEY, DELETED)],
+  "write-record-version-add": ["adder", recordVersion(KEY, ADDED)],
+  "write-record-version-delete": ["deleter", recordVersion(KEY, DELETED)],
+  "corpora-find": ["reader", findCorpus(CORPUS.tenantId, CORPUS.name)],
+  "corpora-create": ["adder", createCorpus({ ...CORPUS, name: "other" as CorpusName })],
+  "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
+  "sessions-lock-owner": ["state", lockOwner(OWNER)],
+  "sessions-insert": ["state", insertSession(SESSION, 100)],
+  "sessions-next-expiry": ["state", nextExpiry(OWNER)],
+  "sessions-touch": ["state", touchSession(OWNER, HASH, 3_600)],
+  "sessions-touch-short": ["state", touchSession(OWNER, HASH, 30)],
+  "sessions-delete": ["state", deleteSession(OWNER, HASH)],
+  "sessions-delete-expired": ["state", deleteExpiredSessions(CORPUS.tenantId)],
+  "sessions-delete-expired-everywhere": ["operator", deleteExpiredSessions(undefined)],
+};
+
+const shown = (value: SqlValue) =>
+  value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : JSON.stringify(value);
+
+/** Text, then one comment line per parameter, as the reviewed files have it. */
+const golden = ({ text, values }: Statement<unknown>) =>
+  [text, ...values.map((value, index) => `-- $${index + 1} = ${shown(value)}`), ""].join("\n");
+
+const cases = Object.entries(STATEMENTS).map(([name, [role, statement]]) => ({ name, role, statement }));
+
+describe("the statement of", () => {
+  test.each(cases)("$name is the reviewed one", ({ name, statement }) => {
+    expect(golden(statement)).toBe(reviewed(name));
+  });
+
+  test("every reviewed file of these folders is made here", () => {
+    const folders = readdirSync(CASES).filter((name) => /^(recall|write|corpora|tenants|sessions)-/.test(name));
+    expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
+  });
+});
+
+describe("on the migrated database", () => {
+  let opened: TestDatabase;
+  beforeAll(async () => {
+    opened = await openTestDatabase({ fields: EVERY_FIELD });
+    await opened.database.write("adder", CORPUS.tenantId, limits(), async (transaction) => {
+      await transaction.query(createTenant(CORPUS.tenantId));
+      await transaction.query(createCorpus(CORPUS));
+    });
+  });
+  afterAll(() => opened.close());
+
+  test.each(cases)("$name runs as the $role", async ({ role, statement }) => {
+    const ran = role === "operator" ? undo(opened.operator, statement) : runAs(opened.database, role, statement);
+    await expect(ran).resolves.toBeInstanceOf(Array);
+  });
+});
+
+const limits = () => ({ signal: new AbortController().signal, timeoutMs: 20_000 });
+
+/** Thrown to roll back. */
+class Undo extends Error {}
+
+/** Runs a statement in a transaction that leaves nothing. */
+async function undo(database: Pick<TestDatabase["operator"], "write">, statement: Statement<unknown>) {
+  let rows: readonly unknown[] | undefined;
+  const work = database.write(async (transaction) => {
+    rows = await transaction.query(statement);
+    throw new Undo();
+  });
+  await work.catch((error: unknown) => {
+    if (!(error instanceof Undo)) throw error;
+  });
+  return rows;
+}
+
+async function runAs(database: Database, role: DatabaseRole, statement: Statement<unknown>) {
+  if (role !== "reader")
+    return undo({ write: (work) => database.write(role, CORPUS.tenantId, limits(), work) }, statement);
+  const [rows] = await database.read(role, CORPUS.tenantId, [statement], limits());
+  return rows;
+}
