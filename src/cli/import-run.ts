@@ -1,4 +1,4 @@
-import { type CallOptions, type NewDocument, RcpCallError, type RcpClient } from "../client/index.ts";
+import { type NewDocument, RcpCallError, type RcpClient } from "../client/index.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import { utf8Bytes } from "../protocol/text.ts";
 import type { Source, SourceDocument, SourceItem } from "./import-source.ts";
@@ -68,15 +68,19 @@ export async function runImport(
     settle(size);
     if (counts.problems >= options.maxProblems) throw new TooManyProblems();
   };
-  const sender = createSender(client, {
-    async acknowledged(items, chunks) {
-      await state.acknowledge(items.map((item) => item.document));
-      counts.added += items.length;
-      counts.chunks += chunks;
-      settle(items.reduce((sum, item) => sum + item.size, 0));
+  const sender = createSender(
+    client,
+    {
+      async acknowledged(items, chunks) {
+        await state.acknowledge(items.map((item) => item.document));
+        counts.added += items.length;
+        counts.chunks += chunks;
+        settle(items.reduce((sum, item) => sum + item.size, 0));
+      },
+      refused: (item, reason) => leaveOut(item.where, `${item.document.id}: ${reason}`, item.size),
     },
-    refused: (item, reason) => leaveOut(item.where, `${item.document.id}: ${reason}`, item.size),
-  });
+    signal,
+  );
 
   const seen = new Map<string, string>();
   const lanes = createLanes(options.concurrency);
@@ -137,13 +141,14 @@ const DIVISIBLE: ReadonlySet<number> = new Set([
 function createSender(
   client: Pick<RcpClient, "indexAdd">,
   outcome: Outcome,
+  signal: AbortSignal,
 ): (items: readonly Item[]) => Promise<void> {
   return async function send(items) {
+    if (signal.aborted) return; // what is not acknowledged is sent by the next run
     const documents: readonly NewDocument[] = items.map((item) => item.document);
-    // A batch that takes too long is halved at once; a single document is given the client's patience.
-    const options: CallOptions = items.length > 1 ? { noRetry: [ErrorCode.Timeout] } : {};
     try {
-      const { chunks } = await client.indexAdd(documents, options);
+      // What took too long takes as long again: a batch is halved, a single document left out.
+      const { chunks } = await client.indexAdd(documents, { noRetry: [ErrorCode.Timeout] });
       await outcome.acknowledged(items, chunks ?? 0);
     } catch (error) {
       if (!(error instanceof RcpCallError) || !DIVISIBLE.has(error.code)) throw error;
@@ -156,9 +161,7 @@ function createSender(
         const middle = Math.ceil(items.length / 2);
         await send(items.slice(0, middle));
         await send(items.slice(middle));
-      } else if (items[0] !== undefined && error.code !== ErrorCode.Timeout) {
-        outcome.refused(items[0], reasonOf(error));
-      } else throw error;
+      } else if (items[0] !== undefined) outcome.refused(items[0], reasonOf(error));
     }
   };
 }

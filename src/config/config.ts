@@ -34,6 +34,7 @@ const server = z
     maxHeaderBytes: positive.default(16_384),
     maxConnections: positive.default(4096),
     requestTimeoutMs: milliseconds.default(30_000),
+    writeTimeoutMs: milliseconds.default(300_000),
     receiveTimeoutMs: milliseconds.default(15_000),
     headersTimeoutMs: milliseconds.default(10_000),
     keepAliveTimeoutMs: milliseconds.default(60_000),

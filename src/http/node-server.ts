@@ -28,7 +28,7 @@ export function createNodeServer(config: Config["server"]): http.Server {
   // Bounded by bytes, not by number: headers past a number limit would vanish without a word.
   server.maxHeadersCount = 0;
   // A client that does not read its answer; longer than any answer takes to make.
-  server.timeout = config.requestTimeoutMs + config.receiveTimeoutMs;
+  server.timeout = Math.max(config.requestTimeoutMs, config.writeTimeoutMs) + config.receiveTimeoutMs;
   return server;
 }
 

@@ -1,3 +1,4 @@
+import type { Config } from "../config/config.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import { RpcError, rateLimited } from "../protocol/errors.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
@@ -26,6 +27,10 @@ export interface DispatcherParts {
 /** Members of one batch that run at a time: one caller's batch must not take the whole connection pool. */
 const BATCH_CONCURRENCY = 4;
 
+/** The longest that a method may run. Writes wait for the model to read every chunk, which takes a minute for a long document. */
+const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Config["server"]): number =>
+  method === "index/add" || method === "index/delete" ? writeTimeoutMs : requestTimeoutMs;
+
 /** The only place that turns what was thrown into an answer. */
 export function createDispatcher({ services, handlers, sessions }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
@@ -50,7 +55,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     try {
       if (waitMs !== undefined) throw overRate(waitMs);
       // Counted from the arrival of the body, so that a batch is answered as soon as a single call would be.
-      const allowedMs = Math.min(usableDeadline(call.params), config.server.requestTimeoutMs);
+      const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) => climb(call, request, deadline, rungs));
       const text = encodeResult(call.id, result);
