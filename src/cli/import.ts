@@ -12,7 +12,8 @@ import { CommandFailure, ExitCode } from "./exit.ts";
 import { type ImportCounts, runImport, TooManyProblems } from "./import-run.ts";
 import { openSource } from "./import-source.ts";
 import { bearerIdentity, openState } from "./import-state.ts";
-import { createProgress, type Progress } from "./progress.ts";
+import { createProgress } from "./progress.ts";
+import { stopOnSignal } from "./stop-signal.ts";
 import { visibleLine } from "./terminal-text.ts";
 
 /** `pgrcp import`: adds documents through a running server and can be run again until all are there. */
@@ -20,6 +21,8 @@ import { visibleLine } from "./terminal-text.ts";
 const TOKEN_FILE = ".pgrcp/dev/add.token";
 /** Retries of one request: about half a minute, in which a server can be started again. */
 const PATIENCE = 10;
+/** Longer than server.writeTimeoutMs by default, so that the server's own answer comes first. */
+const REQUEST_TIMEOUT_MS = 330_000;
 const STATE_FOLDER = ".pgrcp/imports";
 
 interface ImportCommandOptions extends ServerOptions {
@@ -64,6 +67,7 @@ async function importDocuments(path: string, options: ImportCommandOptions): Pro
   const progress = createProgress("importing");
   const { client, token } = await connect(options, TOKEN_FILE, {
     retry: { retries: PATIENCE },
+    timeoutMs: REQUEST_TIMEOUT_MS,
     onRetry: ({ delayMs, error }) =>
       progress.line(`waiting ${(delayMs / 1000).toFixed(1)} s: ${visibleLine(error.message)}`),
   });
@@ -72,7 +76,9 @@ async function importDocuments(path: string, options: ImportCommandOptions): Pro
   const state = await openState(STATE_FOLDER, key, options.restart === true);
   if (state.known > 0) progress.line(`${state.known} documents were acknowledged before (--restart sends them again)`);
 
-  const stop = stopOnInterrupt(progress);
+  // The first Ctrl-C lets the requests under way finish.
+  const stop = stopOnSignal();
+  void stop.requested.then(() => progress.line("stopping after the requests under way; Ctrl-C again leaves now"));
   const startedAt = performance.now();
   let last: Readonly<ImportCounts> = { added: 0, chunks: 0, skipped: 0, problems: 0 };
   const seconds = () => (performance.now() - startedAt) / 1000;
@@ -137,23 +143,4 @@ function importFailure(error: unknown, options: ServerOptions): CommandFailure {
   return new CommandFailure(exitCode, message, remedy === undefined ? again : `${remedy}; then ${again}`, {
     cause: error,
   });
-}
-
-/** The first Ctrl-C lets the requests under way finish; the second one leaves at once. */
-function stopOnInterrupt(progress: Progress): { readonly signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const onSignal = () => {
-    if (controller.signal.aborted) process.exit(ExitCode.interrupted);
-    progress.line("stopping after the requests under way; Ctrl-C again leaves now");
-    controller.abort();
-  };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    signal: controller.signal,
-    release() {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }
