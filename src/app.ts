@@ -1,15 +1,18 @@
 import type { AddressInfo } from "node:net";
+import { basename, dirname } from "node:path";
 import { type FirstRun, mintFirstRunTokens } from "./auth/first-run-keys.ts";
 import { createTokenVerifier } from "./auth/jwt-verifier.ts";
+import { closeTogether } from "./closing.ts";
 import { authMode } from "./config/auth-mode.ts";
 import type { Config } from "./config/config.ts";
 import { CachedCorpusStore } from "./db/cached-corpus-store.ts";
 import type { Database, OperatorDatabase } from "./db/database.ts";
 import { openEmbedded } from "./db/embedded-database.ts";
-import { migrate } from "./db/migrator.ts";
+import { type MigrateOptions, migrate } from "./db/migrator.ts";
 import { PostgresDatabase } from "./db/postgres-database.ts";
 import { selfTest } from "./db/self-test.ts";
 import { DatabaseSessionStore } from "./db/session-store.ts";
+import { checkLanguage } from "./environment-checks.ts";
 import { buildHttpServer } from "./http/server.ts";
 import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
@@ -33,19 +36,26 @@ export interface Backends {
  * Opens the database and the model side by side and checks both. The embedded database is brought up to date on the way; Postgres
  * is only looked at, because its schema is `pgrcp migrate`'s.
  *
- * @throws StartupError, ModelFilesError: one line, one remedy
+ * @param report told what is done to the embedded database; may throw to stop it between two steps
+ * @throws ExpectedFailure: one line, one remedy
  */
-export async function openBackends(config: Config, observe: Observe): Promise<Backends> {
+export async function openBackends(
+  config: Config,
+  observe: Observe,
+  report?: MigrateOptions["report"],
+): Promise<Backends> {
+  checkLanguage(config.indexing);
   const [database, model] = await Promise.allSettled([
-    openDatabase(config, observe),
+    openDatabase(config, observe, report),
     loadEmbeddingModel(config.models.embedding, observe),
   ]);
-  const close = async () => {
-    if (model.status === "fulfilled") await model.value.close();
-    if (database.status === "fulfilled") await database.value.database.close();
-  };
+  const close = () =>
+    closeTogether(
+      ...(model.status === "fulfilled" ? [() => model.value.close()] : []),
+      ...(database.status === "fulfilled" ? [() => database.value.database.close()] : []),
+    );
   if (database.status === "rejected" || model.status === "rejected") {
-    await close();
+    await close().catch(() => {}); // why it could not be opened says more
     throw database.status === "rejected" ? database.reason : (model as PromiseRejectedResult).reason;
   }
   const services: Services = {
@@ -59,9 +69,14 @@ export async function openBackends(config: Config, observe: Observe): Promise<Ba
   return { services, operator: database.value.operator, close };
 }
 
+const EMBEDDED_LIMITS =
+  "the embedded database is for one person on one machine: it has one connection, its roles are kept apart by settings " +
+  "alone, and a query that runs cannot be stopped; a server for others needs Postgres (database.url)";
+
 async function openDatabase(
   config: Config,
   observe: Observe,
+  report: MigrateOptions["report"],
 ): Promise<{ database: Database; operator: OperatorDatabase | undefined }> {
   const { fields } = offerOf(config).add;
   if (config.database.url !== undefined) {
@@ -70,17 +85,18 @@ async function openDatabase(
       await selfTest(database, fields, observe);
       return { database, operator: undefined };
     } catch (error) {
-      await database.close();
+      await database.close().catch(() => {});
       throw error;
     }
   }
   const { database, operator, admin } = await openEmbedded(config);
   try {
-    await migrate(admin, { fields, columnValueOf: columnValue });
+    await migrate(admin, { fields, columnValueOf: columnValue, ...(report && { report }) });
     await selfTest(database, fields, observe);
+    observe({ kind: "warning", text: EMBEDDED_LIMITS });
     return { database, operator };
   } catch (error) {
-    await database.close();
+    await database.close().catch(() => {});
     throw error;
   }
 }
@@ -101,6 +117,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     authMode(config.auth) === "first-run"
       ? await mintFirstRunTokens(config.database.embeddedDir, config.auth)
       : undefined;
+  if (firstRun !== undefined) observe({ kind: "warning", text: firstRunNotice(firstRun) });
   const sessions = createSessions(new DatabaseSessionStore(database, config.sessions), advertisedBy(services));
   const server = await buildHttpServer({
     config,
@@ -120,6 +137,10 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     await server.close();
   }
 }
+
+const firstRunNotice = ({ tokenFiles }: FirstRun): string =>
+  `the tokens in ${dirname(tokenFiles.read)} are for this machine only, and ${basename(tokenFiles.all)} may read, add and delete ` +
+  "alike; a server for others needs auth.issuers";
 
 /** First-run tokens live for a day. */
 const RENEW_TOKENS_MS = 12 * 3_600_000;

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import type { AdminConnection } from "../db/admin-connection.ts";
-import type { Misfit } from "../db/backfill.ts";
 import { hasEmbeddedData } from "../db/data-directory.ts";
 import { openEmbedded } from "../db/embedded-database.ts";
 import { loginsWithPassword, setLogins } from "../db/logins.ts";
@@ -12,8 +11,8 @@ import { columnValue } from "../plan/check-meta.ts";
 import { filterFields } from "../plan/filter-fields.ts";
 import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
-import { createProgress, type Progress } from "./progress.ts";
-import { visibleLine } from "./terminal-text.ts";
+import { showMigration } from "./migrate-progress.ts";
+import { createProgress } from "./progress.ts";
 
 interface Options extends ConfigOption {
   readonly plan?: boolean;
@@ -77,7 +76,11 @@ async function run(admin: AdminConnection, config: Config, { plan, refill }: Opt
     return;
   }
   const progress = createProgress("filling filter columns");
-  await migrate(admin, { ...options, report: (event) => show(event, progress) });
+  const report = (event: MigrateEvent) => {
+    if (event.kind === "misfit") process.exitCode = ExitCode.partial;
+    showMigration(event, progress);
+  };
+  await migrate(admin, { ...options, report });
   progress.finish();
   if (config.database.url !== undefined) await setLogins(admin, config);
   process.stdout.write("the database is up to date\n");
@@ -96,37 +99,3 @@ function describe(plan: MigrationPlan, config: Config, { refill }: MigrateOption
   ];
   return `${lines.length === 0 ? "nothing to do: the database is up to date" : lines.join("\n")}\n`;
 }
-
-function show(event: MigrateEvent, progress: Progress): void {
-  switch (event.kind) {
-    case "waiting":
-      progress.line("waiting for another `pgrcp migrate` to finish");
-      break;
-    case "migration":
-      progress.line(`running ${event.name}`);
-      break;
-    case "field":
-      progress.line(`filter field ${event.name}: ${FIELD_STEPS[event.step]}`);
-      break;
-    case "backfill":
-      progress.update(event.done / Math.max(1, event.total), `${event.done} of about ${event.total} chunks`);
-      break;
-    case "misfit":
-      process.exitCode = ExitCode.partial;
-      progress.line(misfitLine(event.misfit));
-      break;
-  }
-}
-
-function misfitLine({ field, tenantId, corpus, count, docIds }: Misfit): string {
-  const documents = count === 1 ? "1 document has" : `${count} documents have`;
-  const ids = `${docIds.map(visibleLine).join(", ")}${count > docIds.length ? ", …" : ""}`;
-  const place = `${visibleLine(tenantId)}/${visibleLine(corpus)}`;
-  return `${place}: ${documents} a ${field} that does not fit its type, left empty: ${ids}`;
-}
-
-const FIELD_STEPS = {
-  column: "adding its column",
-  index: "building its index",
-  ready: "ready",
-} as const satisfies Record<Extract<MigrateEvent, { kind: "field" }>["step"], string>;

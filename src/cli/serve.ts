@@ -1,95 +1,86 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
 import { type Backends, openBackends, type RunningServer, startServer } from "../app.ts";
-import { loadConfig } from "../config/load-config.ts";
+import { type Close, withClosing } from "../closing.ts";
+import type { Config } from "../config/config.ts";
 import { configWarnings } from "../config/warnings.ts";
 import { createLogger } from "../observability/logger.ts";
+import type { Observe } from "../observability/observation.ts";
 import { indexSamples } from "../samples.ts";
+import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { startControlSocket } from "./control-socket.ts";
-import { CommandFailure, ExitCode } from "./exit.ts";
+import { listenFailure } from "./listen-failure.ts";
+import { showSlowMigration } from "./migrate-progress.ts";
 import { createProgress } from "./progress.ts";
+import { Stopped, type StopRequest, stopOnSignal } from "./stop-signal.ts";
 
 export function registerServe(program: Command): void {
-  program
-    .command("serve")
-    .description("start the server")
-    .option("--config <file>", "configuration file (default: config.yaml here, if there is one)")
-    .action(async ({ config }: { config?: string }) => serve(config));
+  addConfigOption(program.command("serve")).description("start the server").action(serve);
 }
 
 /** Runs until SIGINT or SIGTERM. Standard output has the `ready` line and the log; progress goes to standard error. */
-async function serve(file: string | undefined): Promise<void> {
-  const config = await loadConfig({ file, env: process.env });
-  const observe = createLogger(config.log);
-  for (const text of configWarnings(config)) observe({ kind: "warning", text });
-  const backends = await openBackends(config, observe);
-  let running: RunningServer | undefined;
-  let closeSocket = async () => {};
+async function serve(option: ConfigOption): Promise<void> {
+  // Before anything is open, so that whatever is open when a signal comes is closed.
+  const stop = stopOnSignal();
   try {
-    await withSamples(backends);
-    closeSocket = await openControlSocket(backends);
-    running = await startServer(backends).catch(explainListenError(config.server.port));
-    announce(running, backends);
-    observe({ kind: "stopping", reason: await stopSignal() });
+    await withClosing((closeLater) => run(option, stop, closeLater));
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
   } finally {
-    await running?.close();
-    await closeSocket();
-    await backends.close();
+    stop.release();
   }
 }
 
-async function withSamples({ services }: Backends): Promise<void> {
+async function run(option: ConfigOption, stop: StopRequest, closeLater: (close: Close) => void): Promise<void> {
+  const config = await configOf(option);
+  const observe = createLogger(config.log);
+  void stop.requested.then(({ by }) => observe({ kind: "stopping", reason: by }));
+  for (const text of configWarnings(config)) observe({ kind: "warning", text });
+  const backends = await open(config, observe, stop.signal);
+  closeLater(backends.close);
+  await withSamples(backends, stop.signal);
+  closeLater(await openControlSocket(backends));
+  stop.signal.throwIfAborted();
+  const running = await startServer(backends).catch((error: unknown) => {
+    throw listenFailure(error, config.server);
+  });
+  closeLater(running.close);
+  stop.signal.throwIfAborted();
+  announce(running, backends);
+  await stop.requested;
+}
+
+async function open(config: Config, observe: Observe, signal: AbortSignal): Promise<Backends> {
+  const progress = createProgress("filling filter columns");
+  const show = showSlowMigration(progress);
+  try {
+    return await openBackends(config, observe, (event) => {
+      // Between two steps, which is where a migration may be left.
+      signal.throwIfAborted();
+      show(event);
+    });
+  } finally {
+    progress.finish();
+  }
+}
+
+async function withSamples({ services }: Backends, signal: AbortSignal): Promise<void> {
   const progress = createProgress("indexing the sample corpus");
-  await indexSamples(services, (done, total) => progress.update(done / total, `${done} of ${total} documents`));
-  progress.finish();
+  try {
+    await indexSamples(services, signal, (done, total) =>
+      progress.update(done / total, `${done} of ${total} documents`),
+    );
+  } finally {
+    progress.finish();
+  }
 }
 
 /** Operator commands reach the embedded database through the one process that may open it. */
-async function openControlSocket({ services, operator }: Backends): Promise<() => Promise<void>> {
+async function openControlSocket({ services, operator }: Backends): Promise<Close> {
   if (operator === undefined) return async () => {};
   const socket = await startControlSocket(services.config, operator, services);
   return () => socket.close();
 }
-
-/** A second signal ends the process at once. */
-function stopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(ExitCode.interrupted));
-        resolve(signal);
-      });
-    }
-  });
-}
-
-const LISTEN_FAILURES: Readonly<Record<string, (port: number) => CommandFailure>> = {
-  EADDRINUSE: (port) =>
-    new CommandFailure(
-      ExitCode.environment,
-      `port ${port} is taken by another program`,
-      "stop it, or choose another port: PGRCP_SERVER__PORT=8788",
-    ),
-  EACCES: (port) =>
-    new CommandFailure(
-      ExitCode.environment,
-      `this user may not listen on port ${port}`,
-      "choose a port above 1023: PGRCP_SERVER__PORT=8787",
-    ),
-  EADDRNOTAVAIL: () =>
-    new CommandFailure(
-      ExitCode.environment,
-      "this machine does not have the address in server.host",
-      "set server.host to 127.0.0.1 or to an address of this machine",
-    ),
-};
-
-const explainListenError =
-  (port: number) =>
-  (error: unknown): never => {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw LISTEN_FAILURES[code]?.(port) ?? error;
-  };
 
 /** What a newcomer needs next: the URL, and on a first run a command that works when pasted. */
 function announce({ url, firstRun }: RunningServer, { services }: Backends): void {

@@ -9,7 +9,7 @@ import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
 import { sql } from "../../src/sql/sql.ts";
 import { run, seed } from "../db/rows.ts";
 import { embeddedTemplate } from "../support/embedded-template.ts";
-import { runCli } from "./run-cli.ts";
+import { runCli, startCli } from "./run-cli.ts";
 
 // Each run of the program opens a database.
 vi.setConfig({ testTimeout: 120_000 });
@@ -27,7 +27,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs the program on the embedded database in that folder. */
 const pgrcp = (directory: string, ...args: string[]) =>
-  runCli([...args, "--config", config], folder, { PGRCP_DATABASE__EMBEDDED_DIR: directory });
+  runCli([...args, "--config", config], folder, { PGRCP_DATABASE__EMBEDDED_DIR: directory, PGRCP_SERVER__PORT: "0" });
 
 /** A data directory with a migrated database in it, without waiting for a fresh one. */
 async function prepare(name: string, metas: readonly object[]): Promise<string> {
@@ -84,7 +84,9 @@ test("a new filter field is planned, refused by doctor, added by migrate, and th
   });
   expect(after).toMatchObject({
     code: 0,
-    stdout: "versions             ok\npolicies and grants  ok\nfilter columns       ok\n",
+    stdout:
+      "embedding model      ok\nlanguage             ok\nTLS files            ok\ntoken issuers        ok\nport                 ok\n" +
+      "versions             ok\npolicies and grants  ok\nfilter columns       ok\n",
   });
   expect(again).toMatchObject({ code: 0, stdout: "nothing to do: the database is up to date\n" });
 });
@@ -96,6 +98,25 @@ test("documents whose value does not fit are listed, and the exit code says that
 
   expect(code).toBe(5);
   expect(stderr).toContain("t/default: 2 documents have a year that does not fit its type, left empty: doc0, doc2\n");
+});
+
+test("a start fills a new field as migrate does, says how far it is, and lists what does not fit", async () => {
+  const directory = await prepare("start", [{ year: "MMXX" }, { year: 2020 }]);
+  const env = { PGRCP_DATABASE__EMBEDDED_DIR: directory, PGRCP_SERVER__PORT: "0", PGRCP_AUTH__MODE: "none" };
+  const server = startCli(["serve", "--config", config], folder, env);
+
+  await server.line("ready ");
+  server.kill("SIGINT");
+  const { code, stderr } = await server.result;
+
+  expect(code).toBe(0);
+  expect(stderr.split("\n").sort()).toEqual([
+    "",
+    "filling filter columns: 100 %  3 of about 3 chunks", // the corpus came with one
+    "filter field year: building its index",
+    "filter field year: ready",
+    "t/default: 1 document has a year that does not fit its type, left empty: doc0",
+  ]);
 });
 
 test("a data directory that another process has is one line, one remedy and exit code 4", async () => {
