@@ -2,7 +2,7 @@
 // Plain JavaScript that old versions of Node can parse, so that they can say what is needed instead of failing on syntax.
 import { existsSync } from "node:fs";
 
-const EXIT_ENVIRONMENT = 6; // ExitCode.environment in src/cli/exit.ts
+const EXIT_ENVIRONMENT = 6; // ExitCode.environment in src/protocol/failure.ts
 
 // A checkout runs its TypeScript as it is (Node strips the types); an installed package has only what was built.
 const source = new URL("../src/cli/main.ts", import.meta.url);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -72,6 +72,14 @@ test.each(ENTRIES.map((entry) => [entry.name, entry] as const))(
     expect(program.commands[0]?.description()).toBe(entry.summary);
   },
 );
+
+test("config.example.yaml sends nobody to a command that there is not", async () => {
+  const text = await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8");
+  const named = [...text.matchAll(/`pgrcp ([a-z-]+)/g)].map(([, name]) => name);
+
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((name) => ENTRIES.every((entry) => entry.name !== name))).toEqual([]);
+});
 
 describe("failures", () => {
   test("are one line and one remedy", () => {
