@@ -290,6 +290,7 @@ describe("connections that break", () => {
 });
 
 describe("the commands themselves", () => {
+  // Each is a process of its own, which a busy machine takes seconds to start.
   const pgrcp = (...args: readonly string[]) => runCli(args, folder, { PGRCP_DATABASE__EMBEDDEDDIR: folder });
 
   test("reach the running server", async () => {
@@ -307,7 +308,7 @@ describe("the commands themselves", () => {
     expect(JSON.parse(listed.stdout)).toMatchObject({ tenant: "shop", corpus: "manuals", language: "german" });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/^error: the tenant has no such corpus\nremedy: .*\n$/);
-  });
+  }, 120_000);
 
   test("say so when there is no database, and make none", async () => {
     const { code, stderr } = await pgrcp("tenants", "list");
