@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
+import type { Observe } from "../observability/observation.ts";
 import { compile, noRows, type Statement, sql } from "../sql/sql.ts";
 import { type AdminConnection, LeasedAdminConnection } from "./admin-connection.ts";
 import { claimDataDirectory } from "./data-directory.ts";
@@ -90,12 +91,12 @@ export const embeddedOver = (engine: EmbeddedEngine, release: () => Promise<void
  *
  * @throws StartupError when another process has it, when it was written by another engine version, or when it cannot be opened
  */
-export async function openEmbedded({ database }: Config): Promise<Embedded> {
+export async function openEmbedded({ database }: Config, observe: Observe = () => {}): Promise<Embedded> {
   const claim = await claimDataDirectory(database.embeddedDir);
   try {
     const engine = await EmbeddedEngine.open(
       { dataDir: join(database.embeddedDir, "data") },
-      { waitMs: database.poolWaitMs },
+      { waitMs: database.poolWaitMs, observe },
     );
     await claim.recordEngine();
     return embeddedOver(engine, claim.release);

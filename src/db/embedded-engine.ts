@@ -1,58 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
-import pg from "pg";
-import { backendUnavailable } from "../protocol/errors.ts";
+import type { Worker } from "node:worker_threads";
+import type pg from "pg";
+import type { Observe } from "../observability/observation.ts";
+import { backendUnavailable, ErrorCode } from "../protocol/errors.ts";
 import { runBatch } from "./batch.ts";
+import { type EmbeddedSession, startSession } from "./embedded-session.ts";
 import type { EmbeddedWorkerData, EmbeddedWorkerMessage, EmbeddedWorkerRequest } from "./embedded-worker.ts";
 import type { Lease } from "./lease.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import { WorkerStream } from "./worker-stream.ts";
+import { orAborted } from "./or-aborted.ts";
 
-export interface EngineLimits {
+export interface EngineOptions {
   /** How long a caller waits for its turn. */
   readonly waitMs: number;
   /** An abandoned statement that runs on for longer costs the thread its life, and the data directory is opened anew. */
   readonly runawayMs?: number;
+  /** Hears of a thread that ended unasked, and of one that could not be started in its place. */
+  readonly observe?: Observe;
 }
 
 const RUNAWAY_MS = 15_000;
-
-/** Beside this file, as source or as built. */
-const WORKER_FILE = new URL(
-  import.meta.url.endsWith(".ts") ? "./embedded-worker.ts" : "./embedded-worker.js",
-  import.meta.url,
-);
-
-interface Session {
-  readonly worker: Worker;
-  readonly client: pg.Client;
-  /** Resolves when the thread is gone. */
-  readonly ended: Promise<void>;
-}
+const RETRY_AFTER_MS = 1_000;
 
 const request = (worker: Worker, message: EmbeddedWorkerRequest): void => worker.postMessage(message);
-
-async function start(data: EmbeddedWorkerData): Promise<Session> {
-  const worker = new Worker(WORKER_FILE, { workerData: data });
-  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  await new Promise<void>((resolve, reject) => {
-    worker.once("error", reject);
-    worker.once("exit", () => reject(new Error("the embedded database's thread ended while it started")));
-    worker.once("message", (message: EmbeddedWorkerMessage) => {
-      if (message.kind === "failed") reject(new Error(message.message));
-      else resolve();
-    });
-  });
-  const client = new pg.Client({
-    user: "postgres",
-    database: "postgres",
-    host: "127.0.0.1",
-    stream: () => new WorkerStream(worker),
-  });
-  client.on("error", () => {});
-  await client.connect();
-  return { worker, client, ended };
-}
 
 /**
  * The embedded database's one connection, lent to one caller at a time.
@@ -64,33 +34,38 @@ export class EmbeddedEngine {
   readonly #data: EmbeddedWorkerData;
   readonly #turns: OneAtATime;
   readonly #runawayMs: number;
-  #session: Promise<Session>;
+  readonly #observe: Observe;
+  #session: EmbeddedSession;
   #closed = false;
 
-  private constructor(data: EmbeddedWorkerData, session: Session, { waitMs, runawayMs = RUNAWAY_MS }: EngineLimits) {
+  private constructor(data: EmbeddedWorkerData, session: EmbeddedSession, options: EngineOptions) {
+    const { waitMs, runawayMs = RUNAWAY_MS, observe = () => {} } = options;
     this.#data = data;
-    this.#session = Promise.resolve(session);
+    this.#session = session;
     this.#turns = new OneAtATime(waitMs);
     this.#runawayMs = runawayMs;
+    this.#observe = observe;
     this.#watch(session);
   }
 
   /** @throws Error with Postgres' own message when the data cannot be opened */
-  static async open(data: EmbeddedWorkerData, limits: EngineLimits): Promise<EmbeddedEngine> {
-    return new EmbeddedEngine(data, await start(data), limits);
+  static async open(data: EmbeddedWorkerData, options: EngineOptions): Promise<EmbeddedEngine> {
+    return new EmbeddedEngine(data, await startSession(data), options);
   }
 
   async acquire(signal: AbortSignal, patient = false): Promise<Lease> {
     await this.#turns.enter(signal, patient);
+    const opening = this.#running();
     try {
-      const { worker, client } = await this.#session;
+      const { worker, client } = await orAborted(opening, signal);
       return {
         client,
         release: () => this.#turns.leave(),
         abandon: (running) => void this.#settle(worker, client, running),
       };
     } catch (error) {
-      this.#turns.leave();
+      // Whoever is next must not start a second thread beside one that is still starting.
+      void opening.catch(() => {}).then(() => this.#turns.leave());
       throw error;
     }
   }
@@ -99,7 +74,7 @@ export class EmbeddedEngine {
   async dump(): Promise<Uint8Array> {
     const lease = await this.acquire(new AbortController().signal, true);
     try {
-      const { worker } = await this.#session;
+      const { worker } = this.#session;
       const tar = new Promise<Uint8Array>((resolve) => {
         const listen = (message: EmbeddedWorkerMessage | Uint8Array) => {
           if (message instanceof Uint8Array || message.kind !== "dump") return;
@@ -120,9 +95,8 @@ export class EmbeddedEngine {
     if (this.#closed) return;
     this.#closed = true;
     await this.#turns.enter(new AbortController().signal, true);
-    const session = await this.#session.catch(() => undefined);
-    if (session === undefined) return;
-    const { worker, ended } = session;
+    const { worker, ended, hasEnded } = this.#session;
+    if (hasEnded()) return;
     request(worker, { kind: "close" });
     await Promise.race([ended, sleep(5_000, undefined, { ref: false })]);
     await worker.terminate();
@@ -139,16 +113,28 @@ export class EmbeddedEngine {
     this.#turns.leave();
   }
 
-  /** A thread that ends without being asked is replaced, where the data outlives it. */
-  #watch(session: Session): void {
-    void session.ended.then(() => {
-      if (this.#closed) return;
-      const { dataDir } = this.#data;
-      this.#session =
-        dataDir === undefined
-          ? Promise.reject(backendUnavailable({ retryable: false, detail: "the embedded database has ended" }))
-          : start({ dataDir });
-      this.#session.then((next) => this.#watch(next)).catch(() => {});
+  /** The thread that runs, or a new one for one that has ended, where the data outlives it. A start that fails is tried again. */
+  async #running(): Promise<EmbeddedSession> {
+    if (!this.#session.hasEnded()) return this.#session;
+    const { dataDir } = this.#data;
+    if (dataDir === undefined) {
+      throw backendUnavailable({ retryable: false, detail: "the embedded database has ended" });
+    }
+    try {
+      this.#session = await startSession({ dataDir });
+    } catch (cause) {
+      const where = "the embedded database";
+      this.#observe({ kind: "backend-failed", where, code: ErrorCode.BackendUnavailable, error: cause });
+      const detail = "the embedded database could not be opened again";
+      throw backendUnavailable({ retryable: true, retryAfterMs: RETRY_AFTER_MS, detail }, { cause });
+    }
+    this.#watch(this.#session);
+    return this.#session;
+  }
+
+  #watch({ ended }: EmbeddedSession): void {
+    void ended.then(() => {
+      if (!this.#closed) this.#observe({ kind: "database", event: "embedded-thread-ended" });
     });
   }
 }

@@ -5,6 +5,7 @@ import type { Statement } from "../sql/sql.ts";
 import { type BatchStatement, runBatch } from "./batch.ts";
 import type { RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
 import type { Lease, LeaseSource } from "./lease.ts";
+import { orAborted } from "./or-aborted.ts";
 import { endsConnection, isSerializationFailure, toRpcError } from "./pg-errors.ts";
 
 /** How often a write that met another one is run in all. */
@@ -31,27 +32,6 @@ function withDeadline(limits: StatementLimits | undefined): { signal: AbortSigna
       limits.signal.removeEventListener("abort", abort);
     },
   };
-}
-
-/** Rejects at once when the signal aborts; the promise itself goes on, and its outcome is not missed. */
-function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  promise.catch(() => {});
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    const off = () => signal.removeEventListener("abort", abort);
-    promise.then(
-      (value) => {
-        off();
-        resolve(value);
-      },
-      (error: unknown) => {
-        off();
-        reject(error);
-      },
-    );
-  });
 }
 
 const named = (source: LeaseSource, { text, values }: Statement<unknown>): BatchStatement => ({

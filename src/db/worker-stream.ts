@@ -1,6 +1,10 @@
 import { Duplex } from "node:stream";
 import type { Worker } from "node:worker_threads";
 
+/** A thread that failed, as a socket says it: whoever waits for an answer has lost the connection. */
+const lostConnection = (cause: unknown): Error =>
+  Object.assign(new Error("the embedded database's thread failed", { cause }), { code: "ECONNRESET" });
+
 /** A worker's messages as the socket that pg speaks its wire protocol over. */
 export class WorkerStream extends Duplex {
   readonly #worker: Worker;
@@ -11,7 +15,7 @@ export class WorkerStream extends Duplex {
     worker.on("message", (message: unknown) => {
       if (message instanceof Uint8Array) this.push(message);
     });
-    worker.on("error", (error) => this.destroy(error));
+    worker.on("error", (cause) => this.destroy(lostConnection(cause)));
     worker.on("exit", () => this.destroy());
   }
 

@@ -1,13 +1,16 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Worker } from "node:worker_threads";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { configSchema } from "../../src/config/config.ts";
 import { ENGINE_MAJOR } from "../../src/db/data-directory.ts";
 import { type Embedded, embeddedOver, openEmbedded } from "../../src/db/embedded-database.ts";
 import { EmbeddedEngine } from "../../src/db/embedded-engine.ts";
 import { migrate } from "../../src/db/migrator.ts";
 import { selfTest } from "../../src/db/self-test.ts";
+import type { Observation } from "../../src/observability/observation.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import { compile, sql } from "../../src/sql/sql.ts";
 import { embeddedTemplate, openEmbeddedCopy } from "../support/embedded-template.ts";
@@ -177,15 +180,42 @@ describe("a data directory", () => {
   });
 });
 
+/** A database in a folder of its own, which gives an abandoned statement 200 ms. */
+async function openInFolder() {
+  const folder = await mkdtemp(join(tmpdir(), "pgrcp-embedded-"));
+  const observed: Observation[] = [];
+  const data = { dataDir: join(folder, "data"), dump: await embeddedTemplate() };
+  const observe = (observation: Observation) => void observed.push(observation);
+  const engine = await EmbeddedEngine.open(data, { waitMs: 20_000, runawayMs: 200, observe });
+  const embedded = embeddedOver(engine, async () => {});
+  onTestFinished(async () => {
+    await embedded.database.close();
+    await rm(folder, { recursive: true });
+  });
+  return { folder, embedded, observed };
+}
+
+/** Every thread that is started while the test runs, and how many of them have said that they are ready. */
+function startedThreads() {
+  const threads: Worker[] = [];
+  let ready = 0;
+  const hear = (thread: Worker): void => {
+    threads.push(thread);
+    thread.once("message", () => {
+      ready += 1;
+    });
+  };
+  process.on("worker", hear);
+  onTestFinished(() => void process.off("worker", hear));
+  return { threads, ready: () => ready };
+}
+
 describe("a statement that runs on after it was abandoned", () => {
   const abandoned = (embedded: Embedded) =>
     embedded.database.read("reader", tenant("a"), [slow(30)], limits(100)).catch((error: unknown) => error);
 
   test("ends with its thread, and the data directory is opened anew", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pgrcp-runaway-"));
-    const data = { dataDir: join(folder, "data"), dump: await embeddedTemplate() };
-    const engine = await EmbeddedEngine.open(data, { waitMs: 20_000, runawayMs: 200 });
-    const embedded = embeddedOver(engine, async () => {});
+    const { embedded } = await openInFolder();
     await embedded.operator.write((transaction) =>
       transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('kept')`)),
     );
@@ -195,8 +225,53 @@ describe("a statement that runs on after it was abandoned", () => {
     expect(await embedded.operator.read(rows(sql`select tenant_id from pgrcp.tenants`))).toEqual([
       { tenant_id: "kept" },
     ]);
-    await embedded.database.close();
-    await rm(folder, { recursive: true });
+  });
+
+  test("whose data directory cannot be opened anew is -32010 and reported, until it can", async () => {
+    const { folder, embedded, observed } = await openInFolder();
+    const control = join(folder, "data", "global", "pg_control");
+    const read = () => embedded.operator.read(one);
+    await embedded.operator.write((transaction) =>
+      transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('kept')`)),
+    );
+    await rename(control, `${control}.away`);
+
+    await abandoned(embedded);
+
+    for (const _ of [1, 2]) {
+      await expect(read()).rejects.toMatchObject({
+        code: ErrorCode.BackendUnavailable,
+        data: { retryable: true, detail: "the embedded database could not be opened again" },
+      });
+    }
+    expect(observed).toEqual([
+      { kind: "database", event: "embedded-thread-ended" },
+      ...Array.from({ length: 2 }, () => ({
+        kind: "backend-failed",
+        where: "the embedded database",
+        code: ErrorCode.BackendUnavailable,
+        error: expect.any(Error),
+      })),
+    ]);
+    await rename(`${control}.away`, control);
+    expect(await embedded.operator.read(rows(sql`select tenant_id from pgrcp.tenants`))).toEqual([
+      { tenant_id: "kept" },
+    ]);
+  });
+
+  test("does not keep a caller that leaves while the data directory is opened anew", async () => {
+    const { threads, ready } = startedThreads();
+    const { embedded } = await openInFolder();
+    const leaving = new AbortController();
+    process.once("worker", () => leaving.abort("gone"));
+    await abandoned(embedded);
+
+    const reading = embedded.database.read("reader", tenant("a"), [run(sql`select 1`)], limits(20_000, leaving.signal));
+
+    await expect(reading).rejects.toBe("gone");
+    expect([threads.length, ready()]).toEqual([2, 1]);
+    expect(await embedded.operator.read(one)).toEqual([1]);
+    expect(ready()).toBe(2);
   });
 
   test("in memory takes the data with it, and the database says that it has ended", async () => {
@@ -210,5 +285,39 @@ describe("a statement that runs on after it was abandoned", () => {
       data: { retryable: false },
     });
     await embedded.database.close();
+  });
+});
+
+describe("the thread", () => {
+  test("that fails under a statement is -32010, and the next statement has another", async () => {
+    const { threads } = startedThreads();
+    const { embedded } = await openInFolder();
+    const reading = timed(embedded.database.read("reader", tenant("a"), [slow(30)], limits()));
+
+    await threads[0]?.terminate();
+
+    expect((await reading).error).toMatchObject({ code: ErrorCode.BackendUnavailable, data: { retryable: true } });
+    expect(await embedded.operator.read(one)).toEqual([1]);
+    expect(threads).toHaveLength(2);
+  });
+
+  test("that cannot be connected to is ended", async () => {
+    const { threads } = startedThreads();
+    vi.spyOn(pg.Client.prototype, "connect").mockRejectedValueOnce(new Error("no"));
+    onTestFinished(() => void vi.restoreAllMocks());
+
+    await expect(EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 1_000 })).rejects.toThrow("no");
+
+    // A thread that is gone has no number.
+    expect(threads.map(({ threadId }) => threadId)).toEqual([-1]);
+  });
+
+  test("is connected to as it is, whatever the environment asks of other databases", async () => {
+    vi.stubEnv("PGSSLMODE", "require");
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const engine = await EmbeddedEngine.open({ dump: await embeddedTemplate() }, { waitMs: 1_000 });
+
+    await engine.close();
   });
 });
