@@ -23,12 +23,15 @@ async function serve(option: ConfigOption): Promise<void> {
   // Before anything is open, so that whatever is open when a signal comes is closed.
   const stop = stopOnSignal();
   try {
-    await withClosing((closeLater) => run(option, stop, closeLater));
-  } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
+    await withClosing((closeLater) => run(option, stop, closeLater).catch(endIfStopped));
   } finally {
     stop.release();
   }
+}
+
+/** A start that is told to stop has not failed. */
+function endIfStopped(error: unknown): void {
+  if (!(error instanceof Stopped)) throw error;
 }
 
 async function run(option: ConfigOption, stop: StopRequest, closeLater: (close: Close) => void): Promise<void> {
