@@ -65,7 +65,9 @@ const STATUS: Readonly<Record<string, string>> = {
 
 /** Answers what is not HTTP, or comes too slowly, with a bare status; the connection is then closed. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, connections: Connections): void {
-  if (error.code === "ECONNRESET" || !socket.writable || connections.isAnswering(socket)) {
+  // Before the end of its handshake a TLS socket is writable, and never done with what is written.
+  const isGone = error.code === "ECONNRESET" || error.code === "ERR_TLS_HANDSHAKE_TIMEOUT" || !socket.writable;
+  if (isGone || connections.isAnswering(socket)) {
     socket.destroy();
     return;
   }
