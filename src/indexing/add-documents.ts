@@ -144,8 +144,8 @@ async function lock(
   const [locked] = await transaction.query(documents.lockCorpus({ tenantId: corpus.tenantId, corpus: corpus.name }));
   if (locked === undefined) throw unauthorized();
   checkSpace({ ...corpus, space: locked.space }, corpus.space);
-  if (locked.language !== corpus.language)
-    throw conflict("the corpus was made with another language meanwhile; send it again");
+  if (locked.language !== corpus.language || locked.screening !== corpus.screening)
+    throw conflict("the corpus was made with other settings meanwhile; send it again");
   return locked;
 }
 

@@ -1,4 +1,11 @@
-import type { CorpusName, EmbeddingSpace, FieldType, FilterField, TenantId } from "../catalog/corpus.ts";
+import type {
+  CorpusName,
+  EmbeddingSpace,
+  FieldType,
+  FilterField,
+  ScreeningPolicy,
+  TenantId,
+} from "../catalog/corpus.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
@@ -26,13 +33,14 @@ export interface CorpusCounters {
 export interface LockedCorpus extends CorpusCounters {
   readonly language: string;
   readonly space: EmbeddingSpace;
+  readonly screening: ScreeningPolicy;
   readonly placement: string;
 }
 
 /** Takes the corpus's row lock, which orders its writers. No row: no such corpus. */
 export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
   return compile(
-    sql`select version, next_chunk, live_documents, live_chunks, live_length, language, model_identity, dimension, placement from pgrcp.corpora where ${of(key)} for update`,
+    sql`select version, next_chunk, live_documents, live_chunks, live_length, language, model_identity, dimension, screening, placement from pgrcp.corpora where ${of(key)} for update`,
     (row) => ({
       version: row.version as number,
       nextChunk: row.next_chunk as number,
@@ -41,6 +49,7 @@ export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
       liveLength: row.live_length as number,
       language: row.language as string,
       space: { identity: row.model_identity as string, dimension: row.dimension as number },
+      screening: row.screening as ScreeningPolicy,
       placement: row.placement as string,
     }),
   );

@@ -360,7 +360,7 @@ test("with autoCreate off a write needs a tenant that was made, and makes its de
   expect((await caller.ids({ query: "apple" }))[0]).toBe("apple");
 });
 
-test("a corpus made meanwhile with another language is not written with the wrong words", async () => {
+test("a corpus made meanwhile with other settings is not written with the wrong ones", async () => {
   const tenantId = freshTenant();
   const german = callerOf(opened.database, tenantId, {
     config: { ...config, indexing: { defaultLanguage: "german" } },
@@ -387,6 +387,8 @@ test("a corpus made meanwhile with another language is not written with the wron
   };
   const plan = planAdd({ documents: [{ id: "apple", text: "running" }] }, offer.add);
   await expect(addDocuments(plan, stale, context)).rejects.toMatchObject({ code: -32016 });
+  const refusing: Corpus = { ...stale, language: "german", screening: "refuse" };
+  await expect(addDocuments(plan, refusing, context)).rejects.toMatchObject({ code: -32016 });
   const other = { ...stale, language: "german", space: { identity: "another@32", dimension: 32 } };
   await expect(
     addDocuments(plan, other, { ...context, embedding: { ...embedding, space: other.space } }),

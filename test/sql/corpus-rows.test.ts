@@ -125,7 +125,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     expect(await query(write.lockCorpus(key))).toEqual([
       {
         ...{ version: 2, nextChunk: 4, liveDocuments: 3, liveChunks: 3, liveLength: 9 },
-        ...{ language: "english", space: corpus.space, placement: "shared" },
+        ...{ language: "english", space: corpus.space, screening: "flag", placement: "shared" },
       },
     ]);
     const documents = [document("B", "new words", 1), document("c", "held back", 0)];
