@@ -172,8 +172,11 @@ async function writeLine(socket: Socket, value: object): Promise<boolean> {
   if (socket.destroyed) return false;
   if (!socket.write(`${JSON.stringify(value)}\n`)) {
     await new Promise<void>((resolve) => {
-      socket.once("drain", resolve);
-      socket.once("close", resolve);
+      const done = () => {
+        socket.off("drain", done).off("close", done);
+        resolve();
+      };
+      socket.on("drain", done).on("close", done);
     });
   }
   return !socket.destroyed;
