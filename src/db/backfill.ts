@@ -1,7 +1,8 @@
 import type { FilterField } from "../catalog/corpus.ts";
+import { columnTypeOf } from "../sql/column-types.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "../sql/sql.ts";
 import type { AdminConnection } from "./admin-connection.ts";
-import { addColumn, columnTypeOf, indexColumn, markReady, planFields } from "./filter-columns.ts";
+import { addColumn, indexColumn, markReady, planFields } from "./filter-columns.ts";
 import type { MigrateOptions } from "./migrator.ts";
 import { isSerializationFailure } from "./pg-errors.ts";
 

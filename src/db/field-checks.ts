@@ -1,18 +1,7 @@
-import type { FieldType, FilterField, FilterFields } from "../catalog/corpus.ts";
+import type { FilterFields } from "../catalog/corpus.ts";
+import { formattedTypeOf } from "../sql/column-types.ts";
 import type { ColumnFacts } from "./catalog-facts.ts";
 import { error, type Finding } from "./finding.ts";
-
-/** As `format_type` spells them. */
-const TYPE_NAMES = {
-  keyword: "text",
-  text: "text",
-  int: "bigint",
-  float: "double precision",
-  bool: "boolean",
-  date: "bigint",
-} as const satisfies Record<FieldType, string>;
-
-const typeName = (field: FilterField): string => `${TYPE_NAMES[field.type]}${field.array ? "[]" : ""}`;
 
 /** The configured filter fields against the columns that are there. */
 export function checkFields(fields: FilterFields, columns: readonly ColumnFacts[]): readonly Finding[] {
@@ -20,8 +9,8 @@ export function checkFields(fields: FilterFields, columns: readonly ColumnFacts[
   return [...fields.values()].flatMap((field) => {
     const found = byName.get(field.column);
     if (found === undefined) return [error(`filter field ${field.name} has no column yet`, "run `pgrcp migrate`")];
-    if (found.type !== typeName(field)) {
-      const line = `filter field ${field.name} is ${typeName(field)} in the configuration and ${found.type} in the database`;
+    if (found.type !== formattedTypeOf(field)) {
+      const line = `filter field ${field.name} is ${formattedTypeOf(field)} in the configuration and ${found.type} in the database`;
       return [error(line, `set filter.fields.${field.name} back, and give the new type a field name of its own`)];
     }
     if (!found.filling) return [];

@@ -1,29 +1,10 @@
-import type { FieldType, FilterField, FilterFields } from "../catalog/corpus.ts";
-import { compile, identifier, noRows, type Sql, sql } from "../sql/sql.ts";
+import type { FilterField, FilterFields } from "../catalog/corpus.ts";
+import { columnTypeOf } from "../sql/column-types.ts";
+import { compile, identifier, noRows, sql } from "../sql/sql.ts";
 import type { AdminConnection } from "./admin-connection.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** The typed columns of `pgrcp.chunks`, one per filter field of the configuration. */
-
-const SCALAR_TYPES = {
-  keyword: sql`text collate "C"`,
-  text: sql`text collate "C"`,
-  int: sql`bigint`,
-  float: sql`float8`,
-  bool: sql`boolean`,
-  date: sql`bigint`,
-} as const satisfies Record<FieldType, Sql>;
-
-const ARRAY_TYPES = {
-  keyword: sql`text[] collate "C"`,
-  text: sql`text[] collate "C"`,
-  int: sql`bigint[]`,
-  float: sql`float8[]`,
-  bool: sql`boolean[]`,
-  date: sql`bigint[]`,
-} as const satisfies Record<FieldType, Sql>;
-
-export const columnTypeOf = (field: FilterField): Sql => (field.array ? ARRAY_TYPES : SCALAR_TYPES)[field.type];
 
 /** As the configuration spells it, such as `keyword[]`. */
 export const typeNameOf = (field: FilterField): string => `${field.type}${field.array ? "[]" : ""}`;

@@ -1,12 +1,6 @@
-import type {
-  CorpusName,
-  EmbeddingSpace,
-  FieldType,
-  FilterField,
-  ScreeningPolicy,
-  TenantId,
-} from "../catalog/corpus.ts";
+import type { CorpusName, EmbeddingSpace, FilterField, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
+import { COLUMN_TYPES } from "./column-types.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /**
@@ -136,15 +130,6 @@ export interface ChunkRow {
   readonly fields: ReadonlyMap<string, ColumnValue>;
 }
 
-const COLUMN_TYPES = {
-  keyword: sql`text`,
-  text: sql`text`,
-  int: sql`bigint`,
-  float: sql`float8`,
-  bool: sql`boolean`,
-  date: sql`bigint`,
-} as const satisfies Record<FieldType, Sql>;
-
 /** An unnest column that carries a field's values as text: scalars in their own spelling, arrays as JSON. */
 function fieldColumn(
   field: FilterField,
@@ -152,7 +137,7 @@ function fieldColumn(
   index: number,
 ): { argument: Sql; alias: Sql; value: Sql } {
   const alias = identifier(`v${index}`);
-  const type = COLUMN_TYPES[field.type];
+  const type = COLUMN_TYPES[field.type].element;
   const values = rows.map((row) => {
     const value = row.fields.get(field.name) ?? null;
     if (value === null) return null;

@@ -1,26 +1,7 @@
-import type { FieldType, FilterField } from "../catalog/corpus.ts";
+import type { FilterField } from "../catalog/corpus.ts";
 import type { FilterScalar, ResolvedFilter } from "../plan/filter.ts";
+import { COLUMN_TYPES } from "./column-types.ts";
 import { identifier, joinSql, type Sql, sql } from "./sql.ts";
-
-/** How a parameter of each field type is typed; without a cast Postgres would guess from the operator. */
-const SCALAR = {
-  keyword: (value) => sql`${String(value)}::text`,
-  text: (value) => sql`${String(value)}::text`,
-  int: (value) => sql`${Number(value)}::bigint`,
-  float: (value) => sql`${Number(value)}::float8`,
-  bool: (value) => sql`${Boolean(value)}::boolean`,
-  date: (value) => sql`${Number(value)}::bigint`,
-} satisfies Record<FieldType, (value: FilterScalar) => Sql>;
-
-/** A list is one parameter, however long it is. */
-const LIST = {
-  keyword: (values) => sql`${values.map(String)}::text[]`,
-  text: (values) => sql`${values.map(String)}::text[]`,
-  int: (values) => sql`${values.map(Number)}::bigint[]`,
-  float: (values) => sql`${values.map(Number)}::float8[]`,
-  bool: (values) => sql`${values.map(Boolean)}::boolean[]`,
-  date: (values) => sql`${values.map(Number)}::bigint[]`,
-} satisfies Record<FieldType, (values: readonly FilterScalar[]) => Sql>;
 
 type Comparison = "eq" | "gt" | "gte" | "lt" | "lte";
 
@@ -81,7 +62,7 @@ export function filterToSql(filter: ResolvedFilter): Sql {
 
 function comparison(field: FilterField, op: Comparison, value: FilterScalar): Sql {
   const column = identifier(field.column);
-  const parameter = SCALAR[field.type](value);
+  const parameter = COLUMN_TYPES[field.type].value(value);
   return field.array
     ? sql`${parameter}${VALUE_FIRST[op]}any (${column})`
     : sql`${column}${COLUMN_FIRST[op]}${parameter}`;
@@ -89,12 +70,12 @@ function comparison(field: FilterField, op: Comparison, value: FilterScalar): Sq
 
 function membership(field: FilterField, values: readonly FilterScalar[]): Sql {
   const column = identifier(field.column);
-  const list = LIST[field.type](values);
+  const list = COLUMN_TYPES[field.type].values(values);
   return field.array ? sql`${column} && ${list}` : sql`${column} = any (${list})`;
 }
 
 function containment(field: FilterField, value: FilterScalar): Sql {
   return field.array
     ? comparison(field, "eq", value)
-    : sql`strpos(${identifier(field.column)}, ${SCALAR.text(value)}) > 0`;
+    : sql`strpos(${identifier(field.column)}, ${COLUMN_TYPES.text.value(value)}) > 0`;
 }
