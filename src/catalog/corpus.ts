@@ -9,6 +9,13 @@ export type DocId = string & { readonly __brand: "DocId" };
 
 export const DEFAULT_CORPUS = "default" as CorpusName;
 
+/** What a path can carry: `/corpora/<name>/rcp`. */
+const CORPUS_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/** @returns undefined for a text that no path can carry */
+export const parseCorpusName = (text: string): CorpusName | undefined =>
+  CORPUS_NAME.test(text) ? (text as CorpusName) : undefined;
+
 /** RCP §8 field types that this server implements. */
 export type FieldType = "keyword" | "text" | "int" | "float" | "bool" | "date";
 

@@ -1,7 +1,8 @@
-import type { CorpusName, EmbeddingSpace, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import { type EmbeddingSpace, parseCorpusName, type ScreeningPolicy, type TenantId } from "../catalog/corpus.ts";
 import { isLanguage, LANGUAGES } from "../catalog/languages.ts";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { createCorpus as insertCorpus } from "../sql/corpora.ts";
 import * as statements from "../sql/operator.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant } from "./tenants.ts";
@@ -9,9 +10,6 @@ import { findTenant } from "./tenants.ts";
 export type { CorpusRow } from "../sql/operator.ts";
 
 /** Making and listing corpora, for the command line. */
-
-/** As it stands in a path: `/corpora/<name>/rcp`. */
-const CORPUS_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 export type SpaceLoader = () => Promise<EmbeddingSpace>;
 
@@ -37,7 +35,8 @@ export async function createCorpus(
   loadSpace: SpaceLoader,
 ): Promise<statements.CorpusRow> {
   const language = settings.language ?? config.indexing.defaultLanguage;
-  if (!CORPUS_NAME.test(settings.corpus)) {
+  const name = parseCorpusName(settings.corpus);
+  if (name === undefined) {
     throw new Refusal(
       "no path can carry this corpus name",
       "use 1 to 63 of a-z, 0-9, _ and -, beginning with a letter or digit",
@@ -48,13 +47,13 @@ export async function createCorpus(
   const space = await loadSpace();
   const created = await database.write((transaction) =>
     transaction.query(
-      statements.insertCorpus({
+      insertCorpus({
         tenantId,
-        corpus: settings.corpus as CorpusName,
+        name,
         language,
-        modelIdentity: space.identity,
-        dimension: space.dimension,
+        space,
         screening: settings.screening ?? config.indexing.defaultScreening,
+        placement: "shared",
       }),
     ),
   );

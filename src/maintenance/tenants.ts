@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { compileTenantPattern } from "../config/tenant-pattern.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import * as statements from "../sql/operator.ts";
+import { createTenant as insertTenant } from "../sql/tenants.ts";
 import { Refusal } from "./refusal.ts";
 
 export type { TenantRow } from "../sql/operator.ts";
@@ -23,7 +24,7 @@ export async function createTenant(database: OperatorDatabase, config: Config, i
       `choose one that matches auth.tenantPattern: ${tenantPattern}`,
     );
   }
-  const created = await database.write((transaction) => transaction.query(statements.insertTenant(id as TenantId)));
+  const created = await database.write((transaction) => transaction.query(insertTenant(id as TenantId)));
   return created.length > 0;
 }
 

@@ -1,4 +1,4 @@
-import { type CorpusName, DEFAULT_CORPUS } from "../catalog/corpus.ts";
+import { type CorpusName, DEFAULT_CORPUS, parseCorpusName } from "../catalog/corpus.ts";
 
 /** What the path of a request says (RCP §5.2). */
 export interface RequestPath {
@@ -9,13 +9,13 @@ export interface RequestPath {
   readonly isBase: boolean;
 }
 
-const BASE = /^(?:\/corpora\/([a-z0-9][a-z0-9_-]{0,62}))?\/rcp(?:\/(.*))?$/s;
+const BASE = /^(?:\/corpora\/([^/]*))?\/rcp(?:\/(.*))?$/s;
 
 /** `/rcp` is the base of the default corpus, `/corpora/<name>/rcp` of any other. @returns undefined off every base */
 export function parseRequestPath(path: string): RequestPath | undefined {
   const match = BASE.exec(path);
   if (match === null) return undefined;
   const [, name, method] = match;
-  const corpus = name === undefined ? DEFAULT_CORPUS : (name as CorpusName);
-  return { corpus, method: method ?? "", isBase: method === undefined };
+  const corpus = name === undefined ? DEFAULT_CORPUS : parseCorpusName(name);
+  return corpus === undefined ? undefined : { corpus, method: method ?? "", isBase: method === undefined };
 }

@@ -1,5 +1,5 @@
 import type { Corpus, CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
-import { compile, type Sql, type Statement, sql } from "./sql.ts";
+import { compile, type Statement, sql } from "./sql.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -27,33 +27,5 @@ export function createCorpus({ tenantId, name, language, space, screening, place
   return compile(
     sql`insert into pgrcp.corpora (${CORPUS_COLUMNS}) select ${tenantId}, ${name}, ${language}, ${space.identity}, ${space.dimension}::int, ${screening}, ${placement} from pgrcp.tenants where tenant_id = ${tenantId} on conflict (tenant_id, corpus) do nothing returning ${CORPUS_COLUMNS}`,
     toCorpus,
-  );
-}
-
-export interface CorpusSummary {
-  readonly corpus: Corpus;
-  readonly createdAt: Date;
-  /** Number of the last committed write; 0 before the first. */
-  readonly version: number;
-  readonly documents: number;
-  readonly chunks: number;
-}
-
-/**
- * Corpora with what is live in them, by tenant and name.
- *
- * @param tenantId undefined for all tenants, which only the operator sees
- */
-export function listCorpora(tenantId: TenantId | undefined): Statement<CorpusSummary> {
-  const whose: Sql = tenantId === undefined ? sql`` : sql` where tenant_id = ${tenantId}`;
-  return compile(
-    sql`select ${CORPUS_COLUMNS}, created_at, version, live_documents, live_chunks from pgrcp.corpora${whose} order by tenant_id, corpus`,
-    (row) => ({
-      corpus: toCorpus(row),
-      createdAt: row.created_at as Date,
-      version: row.version as number,
-      documents: row.live_documents as number,
-      chunks: row.live_chunks as number,
-    }),
   );
 }

@@ -1,17 +1,9 @@
-import type { CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import type { ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
 import { compile, identifier, joinSql, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The statements of the command line, which works across tenants as the operator. Each names its tenant itself. */
 
 const count = (value: unknown): number => value as number;
-
-/** One row when the tenant is new, none when it was there. */
-export function insertTenant(tenantId: TenantId): Statement<TenantId> {
-  return compile(
-    sql`insert into pgrcp.tenants (tenant_id) values (${tenantId}) on conflict do nothing returning tenant_id`,
-    (row) => row.tenant_id as TenantId,
-  );
-}
 
 /** One row when there is such a tenant. */
 export function selectTenant(tenantId: string): Statement<TenantId> {
@@ -41,23 +33,6 @@ group by t.tenant_id, t.created_at order by t.tenant_id`,
       documents: count(row.documents),
       chunks: count(row.chunks),
     }),
-  );
-}
-
-export interface NewCorpus {
-  readonly tenantId: TenantId;
-  readonly corpus: CorpusName;
-  readonly language: string;
-  readonly modelIdentity: string;
-  readonly dimension: number;
-  readonly screening: ScreeningPolicy;
-}
-
-/** One row when the corpus is new, none when it was there. */
-export function insertCorpus(corpus: NewCorpus): Statement<CorpusName> {
-  return compile(
-    sql`insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening) values (${corpus.tenantId}, ${corpus.corpus}, ${corpus.language}, ${corpus.modelIdentity}, ${corpus.dimension}, ${corpus.screening}) on conflict do nothing returning corpus`,
-    (row) => row.corpus as CorpusName,
   );
 }
 

@@ -3,9 +3,9 @@ import type { Corpus, CorpusName } from "../../src/catalog/corpus.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { checkSpace } from "../../src/db/check-space.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
-import { createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
+import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
 import { sql } from "../../src/sql/sql.ts";
-import { createTenant, listTenants } from "../../src/sql/tenants.ts";
+import { createTenant } from "../../src/sql/tenants.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { limits, run, tenant } from "./rows.ts";
 
@@ -48,35 +48,6 @@ test("of ten that create the same corpus at once, one does", async () => {
   const made = await Promise.all(Array.from({ length: 10 }, () => create(corpus)));
 
   expect(made.filter(([, created]) => created?.length === 1)).toHaveLength(1);
-});
-
-test("the operator lists tenants and corpora with what is live in them", async () => {
-  await create(corpus);
-  await create({ ...corpus, name: "notes" as CorpusName });
-  await operator.write((transaction) =>
-    transaction.query(
-      run(
-        sql`update pgrcp.corpora set live_documents = 2, live_chunks = 5, version = 1 where tenant_id = ${corpus.tenantId} and corpus = 'notes'`,
-      ),
-    ),
-  );
-
-  const [summary] = (await operator.read(listTenants())).filter(({ tenantId }) => tenantId === corpus.tenantId);
-  const corpora = await operator.read(listCorpora(corpus.tenantId));
-
-  expect(summary).toEqual({
-    tenantId: corpus.tenantId,
-    createdAt: expect.any(Date),
-    corpora: 2,
-    documents: 2,
-    chunks: 5,
-  });
-  expect(corpora.map(({ corpus: { name }, version, documents, chunks }) => [name, version, documents, chunks])).toEqual(
-    [
-      ["default", 0, 0, 0],
-      ["notes", 1, 2, 5],
-    ],
-  );
 });
 
 describe("the corpus store", () => {

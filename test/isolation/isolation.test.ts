@@ -12,7 +12,6 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "corpora.ts findCorpus: tenant_id = $": undefined,
   "corpora.ts createCorpus: tenant_id = $":
     "it makes the caller's own corpus, for a tenant that the foreign key asks for too",
-  "corpora.ts listCorpora: tenant_id = $": "the operator's: the server never runs it",
   "documents.ts of: tenant_id = $": undefined,
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
@@ -25,7 +24,6 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "sessions.ts of: tenant_id = $": undefined,
   "sessions.ts touchSession: s.tenant_id = $": "joined to the owner's own row by a hash that no other row has",
   "sessions.ts deleteExpiredSessions: tenant_id = $": "an expired session and none have one answer",
-  "tenants.ts listTenants: c.tenant_id = t.tenant_id": "the operator's: the server never runs it",
 };
 
 /** Every table of tenants, and, where the loss of its policies changes no answer, why. */

@@ -3,6 +3,7 @@ import type { FilterFields } from "../../src/catalog/corpus.ts";
 import { createCorpus, listCorpora } from "../../src/maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../../src/maintenance/documents.ts";
 import { createTenant, listTenants } from "../../src/maintenance/tenants.ts";
+import { parseRequestPath } from "../../src/rpc/request-path.ts";
 import { compile, noRows, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -122,6 +123,58 @@ describe("corpora", () => {
       ["b", "german", "refuse"],
     ]);
     expect((await listCorpora(db.operator, undefined)).length).toBeGreaterThan(2);
+  });
+
+  test("tenants and corpora are listed with what is live in them", async () => {
+    await newCorpus("counted");
+    await newCorpus("counted", "notes");
+    await db.operator.write((transaction) =>
+      transaction.query(
+        compile(
+          sql`update pgrcp.corpora set live_documents = 2, live_chunks = 5, version = 1 where tenant_id = 'counted' and corpus = 'notes'`,
+          noRows,
+        ),
+      ),
+    );
+
+    const tenants = (await listTenants(db.operator)).filter(({ tenant }) => tenant === "counted");
+    const corpora = await listCorpora(db.operator, "counted");
+
+    expect(tenants).toMatchObject([{ corpora: 2, documents: 2, chunks: 5 }]);
+    expect(corpora.map(({ corpus, version, documents, chunks }) => [corpus, version, documents, chunks])).toEqual([
+      ["default", 0, 0, 0],
+      ["notes", 1, 2, 5],
+    ]);
+  });
+
+  test.each([
+    ["a", true],
+    ["0-_", true],
+    ["a".repeat(63), true],
+    ["rcp", true],
+    ["a".repeat(64), false],
+    ["", false],
+    ["-a", false],
+    ["_a", false],
+    ["A", false],
+    ["ä", false],
+    ["a.b", false],
+    ["a/b", false],
+    ["a b", false],
+    ["a\n", false],
+    ["%61", false],
+  ])("a corpus can be named %j and stand in a path: %s", async (corpus, allowed) => {
+    await createTenant(db.operator, db.config, "namer");
+
+    const made = await createCorpus(db.operator, db.config, { tenant: "namer", corpus }, loadSpace).then(
+      () => true,
+      (error: unknown) => {
+        expect(error).toMatchObject({ name: "Refusal", message: "no path can carry this corpus name" });
+        return false;
+      },
+    );
+
+    expect([made, parseRequestPath(`/corpora/${corpus}/rcp`)?.corpus]).toEqual([allowed, allowed ? corpus : undefined]);
   });
 
   test("a corpus that is there, a bad name, an unknown tenant and an unknown language are refused", async () => {
