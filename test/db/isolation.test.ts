@@ -46,10 +46,12 @@ async function attempt(
   } catch (error) {
     if (error instanceof RpcError && error.code === ErrorCode.Unauthorized) return "refused";
     // The reader's transactions are read only, whatever it is granted.
-    if (role === "reader" && error instanceof Error && "code" in error && error.code === "25006") return "refused";
+    if (role === "reader" && error instanceof RpcError && isReadOnly(error.cause)) return "refused";
     throw error;
   }
 }
+
+const isReadOnly = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "25006";
 
 const VERBS = {
   /** With the tenant that the caller asks for, and without: row level security alone must hold. */
