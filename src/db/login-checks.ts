@@ -1,3 +1,4 @@
+import { compile, identifier, literal, noRows, sql } from "../sql/sql.ts";
 import type { LoginFacts } from "./catalog-facts.ts";
 import type { DatabaseRole } from "./database.ts";
 import { error, type Finding } from "./finding.ts";
@@ -25,7 +26,7 @@ function checkSettings(role: DatabaseRole, facts: LoginFacts): readonly Finding[
   const wrong = (name: string, value: string) =>
     error(
       `${facts.user} connects without ${name} = ${value}`,
-      `run: alter role "${facts.user}" set ${name} = '${value}'`,
+      `run: ${compile(sql`alter role ${identifier(facts.user)} set ${identifier(name)} = ${literal(value)}`, noRows).text}`,
     );
   const findings: Finding[] = [];
   if (CORPUS_ROLES.has(role) && facts.planCacheMode !== "force_custom_plan") {

@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Config } from "../config/config.ts";
-import { compile, identifier, noRows, sql } from "../sql/sql.ts";
+import { compile, identifier, literal, noRows, sql } from "../sql/sql.ts";
 import type { AdminConnection, AdminTransaction } from "./admin-connection.ts";
 
 /** The login roles on Postgres: `pgrcp migrate` makes those that the configuration names and gives them their passwords. */
@@ -31,23 +31,22 @@ export async function setLogins(admin: AdminConnection, { database }: Config): P
     const { user, password } = database[role];
     await admin.transaction(async (transaction) => {
       if (user !== `pgrcp_${role}`) await makeMember(transaction, user, `pgrcp_${role}`);
-      // Base64 and a few signs: nothing in it can end the literal.
       if (password !== undefined) {
-        await transaction.script(`alter role ${quote(user)} password '${scramVerifier(password)}'`);
+        const verifier = literal(scramVerifier(password));
+        await transaction.query(compile(sql`alter role ${identifier(user)} password ${verifier}`, noRows));
       }
     });
   }
 }
-
-const quote = (name: string): string => compile(identifier(name), noRows).text;
 
 /** A login of another name has the role's rights by membership, and its settings of its own: those are not inherited. */
 async function makeMember(transaction: AdminTransaction, user: string, role: string): Promise<void> {
   const [exists] = await transaction.query(
     compile(sql`select true as yes from pg_roles where rolname = ${user}`, () => true),
   );
-  if (exists === undefined) await transaction.script(`create role ${quote(user)} login inherit`);
-  await transaction.script(`grant ${quote(role)} to ${quote(user)}`);
+  if (exists === undefined)
+    await transaction.query(compile(sql`create role ${identifier(user)} login inherit`, noRows));
+  await transaction.query(compile(sql`grant ${identifier(role)} to ${identifier(user)}`, noRows));
   const settings = await transaction.query(
     compile(
       sql`select split_part(setting, '=', 1) as name, substr(setting, strpos(setting, '=') + 1) as value
@@ -57,6 +56,8 @@ where r.rolname = ${role} and s.setdatabase in (0, (select oid from pg_database 
     ),
   );
   for (const { name, value } of settings) {
-    await transaction.script(`alter role ${quote(user)} set ${quote(name)} = '${value.replaceAll("'", "''")}'`);
+    await transaction.query(
+      compile(sql`alter role ${identifier(user)} set ${identifier(name)} = ${literal(value)}`, noRows),
+    );
   }
 }

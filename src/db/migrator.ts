@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FilterFields } from "../catalog/corpus.ts";
-import { compile, noRows, sql } from "../sql/sql.ts";
+import { compile, literal, noRows, sql } from "../sql/sql.ts";
 import type { AdminConnection, AdminTransaction } from "./admin-connection.ts";
 import { type ColumnValueOf, type Misfit, prepareFields } from "./backfill.ts";
 import { serverFacts } from "./catalog-facts.ts";
@@ -150,7 +150,7 @@ async function apply(admin: AdminConnection, { version, name, checksum, text }: 
         ),
       );
       // Every login can read a comment, so a server can compare versions without a right on any table.
-      await transaction.script(`comment on schema pgrcp is '${schemaComment(version)}'`);
+      await transaction.query(compile(sql`comment on schema pgrcp is ${literal(schemaComment(version))}`, noRows));
     });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

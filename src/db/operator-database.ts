@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
-import type { Statement } from "../sql/sql.ts";
+import { compile, declareCursor, identifier, integer, noRows, type Statement, sql } from "../sql/sql.ts";
 import { type AdminConnection, LeasedAdminConnection } from "./admin-connection.ts";
 import { runBatch } from "./batch.ts";
 import type { OperatorDatabase, TenantTransaction } from "./database.ts";
@@ -44,15 +44,16 @@ export class LeasedOperatorDatabase implements OperatorDatabase {
   async *stream<Row>(statement: Statement<Row>, batch: number): AsyncIterable<readonly Row[]> {
     cursors += 1;
     const cursor = `pgrcp_stream_${cursors}`;
-    const declare = `declare ${cursor} no scroll cursor ${this.#hold ? "with hold " : ""}for ${statement.text}`;
-    const fetch = { text: `fetch ${Math.max(1, Math.trunc(batch))} from ${cursor}`, values: [] };
+    const declare = declareCursor(cursor, statement, this.#hold);
+    const count = integer(Math.max(1, Math.trunc(batch)));
+    const fetch = compile(sql`fetch ${count} from ${identifier(cursor)}`, statement.decode);
     const preamble = this.#source.preamble(undefined, undefined);
-    const begin = this.#hold ? [] : [{ text: "begin isolation level repeatable read read only", values: [] }];
-    const end = { text: this.#hold ? `close ${cursor}` : "commit", values: [] };
+    const begin = this.#hold ? [] : [compile(sql`begin isolation level repeatable read read only`, noRows)];
+    const end = compile(this.#hold ? sql`close ${identifier(cursor)}` : sql`commit`, noRows);
 
     let lease: Lease | undefined = await this.#source.acquire(NEVER);
     try {
-      await runBatch(lease.client, [...begin, preamble, { text: declare, values: statement.values }]);
+      await runBatch(lease.client, [...begin, preamble, declare]);
       for (;;) {
         lease ??= await this.#source.acquire(NEVER);
         const [rows] = await runBatch(lease.client, [fetch]);
@@ -61,7 +62,7 @@ export class LeasedOperatorDatabase implements OperatorDatabase {
           lease.release();
           lease = undefined;
         }
-        yield rows.map(statement.decode);
+        yield rows.map(fetch.decode);
       }
     } finally {
       lease ??= await this.#source.acquire(NEVER);

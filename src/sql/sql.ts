@@ -38,10 +38,26 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   return Object.freeze({ [brand]: true as const, strings: [...strings], values: Object.freeze([...values]) });
 }
 
-/** A quoted identifier. The only way a name that is not literal text gets into a statement. */
+/** Text that is not in the source. For the constructors below alone, which quote or check it. */
+const escaped = (text: string): Sql => Object.freeze({ [brand]: true as const, strings: [text], values: [] });
+
+/** A quoted name. */
 export function identifier(name: string): Sql {
   if (name === "" || name.includes("\u0000")) throw new Error("an SQL identifier must not be empty or hold U+0000");
-  return Object.freeze({ [brand]: true as const, strings: [`"${name.replaceAll('"', '""')}"`], values: [] });
+  return escaped(`"${name.replaceAll('"', '""')}"`);
+}
+
+/** A quoted text, for statements that take no parameters. Read alike whatever `standard_conforming_strings` says. */
+export function literal(text: string): Sql {
+  if (text.includes("\u0000")) throw new Error("an SQL literal must not hold U+0000");
+  const doubled = `'${text.replaceAll("'", "''")}'`;
+  return escaped(doubled.includes("\\") ? `E${doubled.replaceAll("\\", "\\\\")}` : doubled);
+}
+
+/** A whole number, where SQL takes no parameter. */
+export function integer(value: number): Sql {
+  if (!Number.isSafeInteger(value)) throw new Error("an SQL integer must be a whole number");
+  return escaped(String(value));
 }
 
 /** Joins pieces with static text between them, such as `, ` or ` and `. */
@@ -74,6 +90,16 @@ export function compile<Row>(query: Sql, decode: (row: Readonly<Record<string, u
   };
   append(query);
   return { text, values, decode };
+}
+
+/**
+ * A statement's rows as a cursor, which is where its text goes behind another: its parameters keep their numbers.
+ *
+ * @param hold keeps the cursor when its transaction ends, until it is closed
+ */
+export function declareCursor(name: string, { text, values }: Statement, hold: boolean): Statement<undefined> {
+  const head = compile(sql`declare ${identifier(name)} no scroll cursor ${hold ? sql`with hold ` : sql``}for `, noRows);
+  return { ...head, text: head.text + text, values };
 }
 
 /** For statements whose rows nobody reads. */

@@ -80,6 +80,7 @@ describe("a failed login", () => {
 const onPostgres = () => {
   const url = config.database.url ?? "";
   const role = () => `pgrcptest_${randomBytes(4).toString("hex")}`;
+  const quoted = (name: string) => compile(identifier(name), noRows).text;
   const made: string[] = [];
   const makeRole = async (attributes: string): Promise<string> => {
     const name = role();
@@ -96,7 +97,9 @@ const onPostgres = () => {
   };
   afterAll(async () => {
     for (const name of made) {
-      await admin.transaction((transaction) => transaction.script(`drop owned by ${name}; drop role ${name}`));
+      await admin.transaction((transaction) =>
+        transaction.script(`drop owned by ${quoted(name)}; drop role ${quoted(name)}`),
+      );
     }
   });
   const reader = (user: string) => withDatabase({ reader: { user, password: "pw" } });
@@ -127,7 +130,7 @@ const onPostgres = () => {
   });
 
   test("a login of another name, made by migrate, passes, reads, and is held to replacing when it adds", async () => {
-    const [readerName, adderName] = [role(), role()];
+    const [readerName, adderName] = [`${role()}'"`, role()];
     made.push(readerName, adderName);
     const custom = withDatabase({
       reader: { user: readerName, password: "p'w\"1" },
