@@ -1,6 +1,6 @@
 import type { Corpus, CorpusName, TenantId } from "../catalog/corpus.ts";
 import { findCorpus } from "../sql/corpora.ts";
-import type { CorpusStore } from "./corpus-store.ts";
+import type { CorpusRole, CorpusStore } from "./corpus-store.ts";
 import type { Database, StatementLimits } from "./database.ts";
 
 /** A corpus that another process moved or remade is seen after this at the latest. */
@@ -18,21 +18,26 @@ interface Kept {
  * missing is asked anew each time, because the next write may make it.
  */
 export class CachedCorpusStore implements CorpusStore {
-  readonly #database: Database;
+  readonly #database: Pick<Database, "read">;
   readonly #now: () => number;
   readonly #tenants = new Map<TenantId, Map<CorpusName, Kept>>();
   #forgotten = 0;
 
-  constructor(database: Database, now: () => number = Date.now) {
+  constructor(database: Pick<Database, "read">, now: () => number = Date.now) {
     this.#database = database;
     this.#now = now;
   }
 
-  async find(tenantId: TenantId, name: CorpusName, limits: StatementLimits): Promise<Corpus | undefined> {
+  async find(
+    role: CorpusRole,
+    tenantId: TenantId,
+    name: CorpusName,
+    limits: StatementLimits,
+  ): Promise<Corpus | undefined> {
     const kept = this.#tenants.get(tenantId)?.get(name);
     if (kept !== undefined && this.#now() < kept.until) return kept.corpus;
     const forgotten = this.#forgotten;
-    const [[corpus]] = await this.#database.read("reader", tenantId, [findCorpus(tenantId, name)], limits);
+    const [[corpus]] = await this.#database.read(role, tenantId, [findCorpus(tenantId, name)], limits);
     // A `forget` while the database was asked wins: what was read may be what it was called for.
     if (corpus !== undefined && this.#forgotten === forgotten) this.#keep(corpus);
     return corpus;

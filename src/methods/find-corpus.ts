@@ -1,4 +1,5 @@
 import { type Corpus, DEFAULT_CORPUS } from "../catalog/corpus.ts";
+import type { CorpusRole } from "../db/corpus-store.ts";
 import { unauthorized } from "../protocol/errors.ts";
 import type { Call, Services } from "./handler.ts";
 
@@ -6,11 +7,12 @@ import type { Call, Services } from "./handler.ts";
  * The corpus that the path names. Undefined only for a tenant's `default` corpus before its first write, which is an empty
  * corpus like any other.
  *
+ * @param role of the method
  * @throws RpcError -32012 for any other corpus that is not there: the same answer as for one that is forbidden (ruling 2)
  */
-export async function findCorpus(call: Call, services: Services): Promise<Corpus | undefined> {
+export async function findCorpus(call: Call, services: Services, role: CorpusRole): Promise<Corpus | undefined> {
   const limits = { signal: call.signal, timeoutMs: call.remainingMs() };
-  const corpus = await services.corpora.find(call.principal.tenantId, call.corpus, limits);
+  const corpus = await services.corpora.find(role, call.principal.tenantId, call.corpus, limits);
   // Policy and predicate both take their tenant from here on, so it must be the caller's whatever a cache says.
   if (corpus !== undefined && corpus.tenantId !== call.principal.tenantId)
     throw new Error("the corpus store answered with another tenant's corpus");

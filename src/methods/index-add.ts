@@ -7,7 +7,7 @@ import type { Call, Handler, Services } from "./handler.ts";
 /** RCP §7.10. */
 export const indexAdd: Handler = async (params, call, services) => {
   const plan = planAdd(params, services.offer.add);
-  const existing = await findCorpus(call, services);
+  const existing = await findCorpus(call, services, "adder");
   const { ids, chunks, indexVersion, notes } = await addDocuments(plan, existing ?? firstCorpus(call, services), {
     database: services.database,
     embedding: services.embedding,

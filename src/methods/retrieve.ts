@@ -6,6 +6,6 @@ import type { Handler } from "./handler.ts";
 /** RCP §7.7. */
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
-  const corpus = await findCorpus(call, services);
+  const corpus = await findCorpus(call, services, "reader");
   return runPlan(plan, corpus, { database: services.database, embedding: services.embedding, limits: call });
 };

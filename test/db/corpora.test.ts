@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName } from "../../src/catalog/corpus.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { checkSpace } from "../../src/db/check-space.ts";
+import type { Database } from "../../src/db/database.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
 import { sql } from "../../src/sql/sql.ts";
@@ -55,7 +56,7 @@ describe("the corpus store", () => {
     await create(corpus);
     let now = 0;
     const store = new CachedCorpusStore(database, () => now);
-    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
     await find();
     await move(corpus, "german");
 
@@ -68,7 +69,7 @@ describe("the corpus store", () => {
   test("asks again after it was told to forget", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
     await find();
     await move(corpus, "german");
 
@@ -80,7 +81,7 @@ describe("the corpus store", () => {
   test("does not keep an answer that was on its way when it was told to forget", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
     const early = find();
     store.forget(corpus.tenantId);
     await early;
@@ -91,19 +92,37 @@ describe("the corpus store", () => {
 
   test("does not keep that a corpus is missing", async () => {
     const store = new CachedCorpusStore(database);
-    const find = () => store.find(corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
 
     expect(await find()).toBeUndefined();
     await create(corpus);
     expect(await find()).toEqual(corpus);
   });
 
+  test.each(["reader", "adder", "deleter"] as const)(
+    "asks as the role that it is told, such as the %s",
+    async (role) => {
+      await create(corpus);
+      const asked: string[] = [];
+      const recorded: Pick<Database, "read"> = {
+        read: (as, ...rest) => {
+          asked.push(as);
+          return database.read(as, ...rest);
+        },
+      };
+      const store = new CachedCorpusStore(recorded);
+
+      expect(await store.find(role, corpus.tenantId, corpus.name, limits())).toEqual(corpus);
+      expect(asked).toEqual([role]);
+    },
+  );
+
   test("gives no tenant another's corpus of the same name", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    await store.find(corpus.tenantId, corpus.name, limits());
+    await store.find("reader", corpus.tenantId, corpus.name, limits());
 
-    expect(await store.find(tenant("somebody-else"), corpus.name, limits())).toBeUndefined();
+    expect(await store.find("reader", tenant("somebody-else"), corpus.name, limits())).toBeUndefined();
   });
 });
 
