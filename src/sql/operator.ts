@@ -1,4 +1,4 @@
-import type { ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import type { EmbeddingSpace, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
 import { compile, identifier, joinSql, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The statements of the command line, which works across tenants as the operator. Each names its tenant itself. */
@@ -70,6 +70,28 @@ from pgrcp.corpora where ${joinSql(wanted, sql` and `)} order by tenant_id, corp
       documents: count(row.live_documents),
       chunks: count(row.live_chunks),
       createdAt: (row.created_at as Date).toISOString(),
+    }),
+  );
+}
+
+export interface OtherSpace {
+  readonly tenant: string;
+  readonly corpus: string;
+  readonly space: EmbeddingSpace;
+  /** How many corpora there are of any space but the one that was asked for. */
+  readonly total: number;
+}
+
+/** The first corpus whose vectors are of another space than this one; none when all are of it. */
+export function selectOtherSpace({ identity, dimension }: EmbeddingSpace): Statement<OtherSpace> {
+  return compile(
+    sql`select tenant_id, corpus, model_identity, dimension, count(*) over () as total
+from pgrcp.corpora where model_identity <> ${identity} or dimension <> ${dimension}::int order by tenant_id, corpus limit 1`,
+    (row) => ({
+      tenant: row.tenant_id as string,
+      corpus: row.corpus as string,
+      space: { identity: row.model_identity as string, dimension: count(row.dimension) },
+      total: count(row.total),
     }),
   );
 }

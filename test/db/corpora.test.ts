@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName } from "../../src/catalog/corpus.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
-import { checkSpace } from "../../src/db/check-space.ts";
+import { checkSpace, checkStoredSpaces } from "../../src/db/check-space.ts";
 import type { Database } from "../../src/db/database.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
@@ -10,7 +10,7 @@ import { createTenant } from "../../src/sql/tenants.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { limits, run, tenant } from "./rows.ts";
 
-const { database, operator, close } = await openTestDatabase();
+const { admin, database, operator, close } = await openTestDatabase();
 afterAll(close);
 
 let tenants = 0;
@@ -140,4 +140,43 @@ test.each([
 
 test("a corpus of the configured model is accepted", () => {
   expect(() => checkSpace(corpus, { identity: "model-a", dimension: 384 })).not.toThrow();
+});
+
+describe("at start, stored corpora", () => {
+  const configured = { identity: "model-a", dimension: 384 };
+  beforeEach(async () => {
+    await admin.query(run(sql`delete from pgrcp.corpora`));
+    await create(corpus);
+  });
+
+  test("of the configured model are accepted, and so are none", async () => {
+    expect(await checkStoredSpaces(operator, configured)).toEqual([]);
+    await admin.query(run(sql`delete from pgrcp.corpora`));
+    expect(await checkStoredSpaces(operator, configured)).toEqual([]);
+  });
+
+  test.each([
+    ["another model", { identity: "model-b", dimension: 384 }, "model-b of 384 dimensions"],
+    ["another dimension", { identity: "model-a", dimension: 768 }, "model-a of 768 dimensions"],
+  ])("of %s are refused", async (_, space, name) => {
+    await create({ ...corpus, name: "other" as CorpusName, space });
+
+    expect(await checkStoredSpaces(operator, configured)).toEqual([
+      {
+        severity: "error",
+        line: `corpus other of tenant ${corpus.tenantId} was embedded with ${name}, and the configured model is model-a of 384 dimensions`,
+        remedy: expect.stringMatching(/^set models.embedding back; or .*`pgrcp documents export`/),
+      },
+    ]);
+  });
+
+  test("are named by the first of them and counted", async () => {
+    const found = await checkStoredSpaces(operator, { identity: "model-c", dimension: 8 });
+    await create({ ...corpus, name: "second" as CorpusName });
+    const [finding] = await checkStoredSpaces(operator, { identity: "model-c", dimension: 8 });
+
+    expect(found).toHaveLength(1);
+    expect(finding?.line).toContain("corpus default of tenant");
+    expect(finding?.line).toContain("dimensions (and so were 1 more), and");
+  });
 });
