@@ -64,7 +64,8 @@ const denseRow = (row: Readonly<Record<string, unknown>>): DenseRow => ({
 
 /**
  * The nearest chunks by cosine, best first; ties by document id in UTF-8 order, then ordinal. Always exact: `+ 0` keeps the
- * planner from an approximate index.
+ * planner from an approximate index. The distance stands there once, because it is most of the work and Postgres works it out
+ * for each place that names it.
  */
 export function nearestChunks(
   corpus: Corpus,
@@ -73,10 +74,9 @@ export function nearestChunks(
   filter: ResolvedFilter | undefined,
   limit: number,
 ): Statement<DenseRow> {
-  const distance = sql`(embedding <=> ${vectorLiteral(vector)}::halfvec)`;
   return compile(
-    sql`select chunk_no, doc_id, ordinal, 1 - ${distance} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)} order by ${distance} + 0, doc_id, ordinal limit ${limit}`,
-    denseRow,
+    sql`select chunk_no, doc_id, ordinal, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)} order by distance, doc_id, ordinal limit ${limit}`,
+    (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
   );
 }
 

@@ -1,4 +1,4 @@
-select chunk_no, doc_id, ordinal, 1 - (embedding <=> $1::halfvec) as similarity from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $5 and v.corpus = $6 and v.token = $7) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)) and (("f_year" >= $11::bigint) is true and not (($12::text = any ("f_tags")) is true)) order by (embedding <=> $13::halfvec) + 0, doc_id, ordinal limit $14
+select chunk_no, doc_id, ordinal, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $5 and v.corpus = $6 and v.token = $7) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)) and (("f_year" >= $11::bigint) is true and not (($12::text = any ("f_tags")) is true)) order by distance, doc_id, ordinal limit $13
 -- $1 = "[0.5,-0.25]"
 -- $2 = "acme"
 -- $3 = "papers"
@@ -11,5 +11,4 @@ select chunk_no, doc_id, ordinal, 1 - (embedding <=> $1::halfvec) as similarity 
 -- $10 = "v7-token"
 -- $11 = 2000
 -- $12 = "red"
--- $13 = "[0.5,-0.25]"
--- $14 = 10
+-- $13 = 10
