@@ -20,7 +20,13 @@ export const SCOPE_PATCHES: readonly Patch[] = [
   roleIn("src/indexing/delete-documents.ts", "deleter", 1),
   roleIn("src/retrieval/recall.ts", "reader", 2),
   roleIn("src/retrieval/pipeline.ts", "reader", 1),
-  // The embedded reader's transactions are read only, which would refuse before the rights are asked for.
+  // The reader's transactions are read only, which would refuse before the rights are asked for.
+  {
+    file: "src/db/tenant-transaction.ts",
+    find: "begin isolation level read committed",
+    replace: "begin isolation level read committed read write",
+    times: 1,
+  },
   {
     file: "src/db/embedded-source.ts",
     find: 'this.#role === "reader" ? "on" : "off"',
