@@ -6,12 +6,14 @@ import { closeTogether } from "./closing.ts";
 import { authMode } from "./config/auth-mode.ts";
 import type { Config } from "./config/config.ts";
 import { CachedCorpusStore } from "./db/cached-corpus-store.ts";
+import { checkStoredSpaces } from "./db/check-space.ts";
 import type { Database, OperatorDatabase } from "./db/database.ts";
 import { openEmbedded } from "./db/embedded-database.ts";
 import { type MigrateOptions, migrate } from "./db/migrator.ts";
 import { PostgresDatabase } from "./db/postgres-database.ts";
 import { selfTest } from "./db/self-test.ts";
 import { DatabaseSessionStore } from "./db/session-store.ts";
+import { StartupError } from "./db/startup-error.ts";
 import { checkLanguage } from "./environment-checks.ts";
 import { buildHttpServer } from "./http/server.ts";
 import { advertisedBy } from "./methods/capabilities.ts";
@@ -58,6 +60,12 @@ export async function openBackends(
     await close().catch(() => {}); // why it could not be opened says more
     throw database.status === "rejected" ? database.reason : (model as PromiseRejectedResult).reason;
   }
+  const { operator } = database.value;
+  const [otherModel] = operator === undefined ? [] : await checkStoredSpaces(operator, model.value.space);
+  if (otherModel !== undefined) {
+    await close().catch(() => {}); // what was found says more
+    throw new StartupError(otherModel.line, otherModel.remedy);
+  }
   const services: Services = {
     config,
     offer: offerOf(config),
@@ -66,7 +74,7 @@ export async function openBackends(
     embedding: model.value,
     observe,
   };
-  return { services, operator: database.value.operator, close };
+  return { services, operator, close };
 }
 
 const EMBEDDED_LIMITS =

@@ -161,6 +161,17 @@ describe("what keeps the next start from happening is one line and one remedy:",
     await rm(copy, { recursive: true });
   });
 
+  test("documents of another embedding model, exit code 4", async () => {
+    const { code, stderr } = await serve({
+      PGRCP_MODELS__EMBEDDING__PROVIDER: "openai",
+      PGRCP_MODELS__EMBEDDING__URL: "http://127.0.0.1:9/v1",
+      PGRCP_MODELS__EMBEDDING__MODEL: "other",
+      PGRCP_MODELS__EMBEDDING__DIMENSION: "768",
+    });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(failure("corpus default of tenant demo was embedded with .+", "set models.embedding back; .+"));
+  });
+
   test("a file where its folder of tokens should be, exit code 6", async () => {
     const dev = join(folder, ".pgrcp", "dev");
     await rename(dev, `${dev}.kept`);
