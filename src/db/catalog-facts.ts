@@ -53,7 +53,8 @@ const grantable = sql`case when a.is_grantable then ' with grant option' else ''
  * any version and locale with the same rights give the same list.
  */
 export const rightsFacts = compile(
-  sql`with ours as (select oid, nspname, nspowner, nspacl from pg_namespace where nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin'))
+  sql`with ours as (select oid, nspname, nspowner, nspacl from pg_namespace where nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin')),
+functions as materialized (select f.*, n.nspname from pg_proc f join ours n on n.oid = f.pronamespace)
 select line from (
   select p.schemaname || '.' || p.tablename || ' policy ' || p.policyname || ' ' || lower(p.permissive) || ' for ' || lower(p.cmd)
     || ' to ' || (select string_agg(r, ', ' order by r collate "C") from unnest(p.roles::text[]) r)
@@ -80,13 +81,13 @@ select line from (
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join ours n on n.oid = c.relnamespace join pg_proc f on f.oid = t.tgfoid
   where not t.tgisinternal
   union all
-  select n.nspname || '.' || f.proname || ' function (' || pg_get_function_identity_arguments(f.oid) || ') ' || l.lanname
+  select f.nspname || '.' || f.proname || ' function (' || pg_get_function_identity_arguments(f.oid) || ') ' || l.lanname
     || case when f.prosecdef then ' security definer' else '' end || coalesce(' set ' || array_to_string(f.proconfig, ', '), '')
     || ' md5 ' || md5(f.prosrc)
-  from pg_proc f join ours n on n.oid = f.pronamespace join pg_language l on l.oid = f.prolang
+  from functions f join pg_language l on l.oid = f.prolang
   union all
-  select n.nspname || '.' || f.proname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}
-  from pg_proc f join ours n on n.oid = f.pronamespace, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+  select f.nspname || '.' || f.proname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}
+  from functions f, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
     left join pg_roles r on r.oid = a.grantee
   where ${isOther(sql`f.proowner`)}
 ) facts order by line collate "C"`,

@@ -27,13 +27,20 @@ const port = parentPort;
 if (port === null) throw new Error("embedded-worker.ts runs as a worker thread only");
 const say = (message: EmbeddedWorkerMessage) => port.postMessage(message);
 
+/** Only wire protocol goes through this one, so it need not ask the database for the types of PGlite's own query functions. */
+class Engine extends PGlite {
+  override async _initArrayTypes(): Promise<void> {}
+}
+
 async function open({ dataDir, dump }: EmbeddedWorkerData): Promise<PGlite> {
   const loadDataDir = dump === undefined ? undefined : new Blob([await readFile(dump)]);
-  return await PGlite.create({
+  const engine = new Engine({
     extensions: { vector },
     ...(dataDir !== undefined && { dataDir }),
     ...(loadDataDir !== undefined && { loadDataDir }),
   });
+  await engine.waitReady;
+  return engine;
 }
 
 async function answer(database: PGlite, message: Uint8Array | EmbeddedWorkerRequest): Promise<void> {

@@ -55,6 +55,23 @@ describe("migrations", () => {
     expect(await admin.query(comment)).toEqual([{ comment: `pgrcp schema ${migrations.length}` }]);
   });
 
+  test("that have all run are found so without waiting for another migrator", async () => {
+    const { admin } = shared;
+    const asked: string[] = [];
+    const recorded: AdminConnection = {
+      query: (statement) => {
+        asked.push(statement.text);
+        return admin.query(statement);
+      },
+      transaction: () => Promise.reject(new Error("there is nothing to change")),
+      close: async () => {},
+    };
+
+    await migrate(recorded, options());
+
+    expect(asked.filter((text) => text.includes("advisory_lock"))).toEqual([]);
+  });
+
   test("that are pending are planned and not run by a plan, then run by migrate", async () => {
     const { admin } = await open();
     const migrations = await readMigrations();
