@@ -169,7 +169,9 @@ describe("what keeps the next start from happening is one line and one remedy:",
       PGRCP_MODELS__EMBEDDING__DIMENSION: "768",
     });
     expect(code).toBe(4);
-    expect(stderr).toMatch(failure("corpus default of tenant demo was embedded with .+", "set models.embedding back; .+"));
+    expect(stderr).toMatch(
+      failure("corpus default of tenant demo was embedded with .+", "set models.embedding back; .+"),
+    );
   });
 
   test("a file where its folder of tokens should be, exit code 6", async () => {
