@@ -37,6 +37,7 @@ async function prepare(name: string, metas: readonly object[]): Promise<string> 
   const engine = await EmbeddedEngine.open(data, { waitMs: 10_000 });
   const { database, admin, operator } = embeddedOver(engine, async () => {});
   await seed(operator, "t");
+  await admin.query(run(sql`update pgrcp.corpora set model_identity = 'test@2' where tenant_id = 't'`));
   for (const [index, meta] of metas.entries()) {
     const id = `doc${index}`;
     await admin.query(
@@ -102,7 +103,13 @@ test("documents whose value does not fit are listed, and the exit code says that
 
 test("a start fills a new field as migrate does, says how far it is, and lists what does not fit", async () => {
   const directory = await prepare("start", [{ year: "MMXX" }, { year: 2020 }]);
-  const env = { PGRCP_DATABASE__EMBEDDED_DIR: directory, PGRCP_SERVER__PORT: "0", PGRCP_AUTH__MODE: "none" };
+  const model = { provider: "openai", url: "http://127.0.0.1:9/v1", model: "test", dimension: 2 }; // the stored corpus's, never asked
+  const env = {
+    PGRCP_DATABASE__EMBEDDED_DIR: directory,
+    PGRCP_SERVER__PORT: "0",
+    PGRCP_AUTH__MODE: "none",
+    PGRCP_MODELS__EMBEDDING: JSON.stringify(model),
+  };
   const server = startCli(["serve", "--config", config], folder, env);
 
   await server.line("ready ");
