@@ -97,7 +97,7 @@ async function openDatabase(
       throw error;
     }
   }
-  const { database, operator, admin } = await openEmbedded(config);
+  const { database, operator, admin } = await openEmbedded(config, observe);
   try {
     await migrate(admin, { fields, columnValueOf: columnValue, ...(report && { report }) });
     await selfTest(database, fields, observe);
