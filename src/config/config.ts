@@ -1,19 +1,11 @@
 import { z } from "zod";
+import { auth } from "./auth-section.ts";
+import { milliseconds, path, positive, postgresUrl, secret, url } from "./value-types.ts";
 
 /**
  * The configuration's shape, defaults and units: one schema for the YAML file and for `PGRCP_…` variables. Unknown keys are
  * refused. Every key here stands in config.example.yaml with its default, its unit and a line of why.
  */
-
-const positive = z.int().min(1);
-/** Every …Ms key may end up in a timer, and a longer one would fire at once. */
-const milliseconds = positive.max(2_147_483_647);
-const path = z.string().min(1);
-/** Printed as `<set>` and readable from the file that `PGRCP_…_FILE` names. */
-const secret = z.string().min(1).meta({ secret: "value" });
-const url = z.url({ protocol: /^https?$/ });
-/** As a secret, but printed with its password masked. */
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ }).meta({ secret: "url" });
 
 const login = (user: string) =>
   z.strictObject({ user: z.string().min(1).default(user), password: secret.optional() }).prefault({});
@@ -58,77 +50,6 @@ const database = z
     poolWaitMs: milliseconds.default(2_000),
     connectTimeoutMs: milliseconds.default(5_000),
     preparedStatements: z.boolean().default(false),
-  })
-  .prefault({});
-
-const algorithm = z.enum([
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "HS256",
-]);
-
-const issuer = z.strictObject({
-  issuer: z.string().min(1),
-  jwksUri: url.optional(),
-  jwksFile: path.optional(),
-  jwks: z.strictObject({ keys: z.array(z.record(z.string(), z.unknown())).min(1) }).optional(),
-  /** For HS256 only; at least 32 bytes. */
-  secret: secret.optional(),
-  algorithms: z.array(algorithm).min(1).default(["RS256", "ES256"]),
-});
-
-/** RFC 6749 §3.3: a scope holds no space, since scopes are joined by one. */
-const scope = z
-  .string()
-  .trim()
-  .min(1)
-  .regex(/^[\x21\x23-\x5b\x5d-\x7e]*$/, "must be one scope of printable ASCII without spaces, quotes or backslashes");
-
-const credentialKeys = (audience: string, scopeName: string) => ({
-  audience: z.string().trim().min(1).default(audience),
-  scope: scope.default(scopeName),
-  /** Restricts this credential to one of the configured issuers. */
-  issuer: z.string().min(1).optional(),
-});
-
-const auth = z
-  .strictObject({
-    /** auto: issuers when there are some, else generated first-run tokens on loopback. none: loopback only. */
-    mode: z.enum(["auto", "jwt", "none"]).default("auto"),
-    issuers: z.array(issuer).default([]),
-    read: z.strictObject(credentialKeys("pgrcp:read", "rcp:read")).prefault({}),
-    add: z
-      .strictObject({
-        ...credentialKeys("pgrcp:add", "rcp:index.add"),
-        source: z.string().min(1).default("api"),
-        trust: z.enum(["trusted", "community", "untrusted"]).default("untrusted"),
-      })
-      .prefault({}),
-    delete: z.strictObject(credentialKeys("pgrcp:delete", "rcp:index.delete")).prefault({}),
-    combinedTokens: z.boolean().default(false),
-    typ: z.string().min(1).nullable().default("at+jwt"),
-    tenantClaim: z.string().min(1).default("tenant"),
-    tenantPattern: z.string().min(1).default("^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$"),
-    scopeClaim: z.string().min(1).default("scope"),
-    /** string: scopes joined by single spaces (RFC 8693); array: one scope per element. */
-    scopeForm: z.enum(["string", "array"]).default("string"),
-    kidRequired: z.boolean().default(true),
-    clockToleranceSeconds: z.int().min(0).max(60).default(30),
-    maxLifetimeSeconds: positive.default(86_400),
-    maxTokenBytes: positive.default(8_192),
-    jwksCooldownMs: milliseconds.default(30_000),
-    jwksTimeoutMs: milliseconds.default(5_000),
-    jwksMaxAgeMs: milliseconds.default(600_000),
-    jwksMaxStaleMs: milliseconds.default(14_400_000),
-    jwksMaxBytes: positive.default(262_144),
   })
   .prefault({});
 

@@ -1,0 +1,13 @@
+import { z } from "zod";
+
+/** Kinds of settings that several sections share. */
+
+export const positive = z.int().min(1);
+/** Every …Ms key may end up in a timer, and a longer one would fire at once. */
+export const milliseconds = positive.max(2_147_483_647);
+export const path = z.string().min(1);
+/** Printed as `<set>` and readable from the file that `PGRCP_…_FILE` names. */
+export const secret = z.string().min(1).meta({ secret: "value" });
+export const url = z.url({ protocol: /^https?$/ });
+/** As a secret, but printed with its password masked. */
+export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ }).meta({ secret: "url" });
