@@ -72,6 +72,8 @@ export async function openBackends(
     database: database.value.database,
     corpora: new CachedCorpusStore(database.value.database),
     embedding: model.value,
+    reranker: undefined,
+    generator: undefined,
     observe,
   };
   return { services, operator, close };

@@ -4,7 +4,10 @@ import type { Config } from "../config/config.ts";
 import type { CorpusStore } from "../db/corpus-store.ts";
 import type { Database } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
+import type { Reranker } from "../models/reranker.ts";
+import type { TextGenerator } from "../models/text-generator.ts";
 import type { Observe } from "../observability/observation.ts";
+import type { Progress } from "../protocol/wire.ts";
 import type { Offer } from "./offer.ts";
 
 /** What one call knows besides its params. */
@@ -16,6 +19,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Milliseconds left for SQL, for `statement_timeout`. */
   remainingMs(): number;
+  /** Tells the caller how far the call is, when it asked to be told (RCP §9). Never waits and never throws. */
+  report(progress: Progress): void;
 }
 
 /** What methods work with; built once in app.ts. */
@@ -25,6 +30,9 @@ export interface Services {
   readonly database: Database;
   readonly corpora: CorpusStore;
   readonly embedding: EmbeddingModel;
+  /** Undefined when none is configured: what needs it is then not advertised. */
+  readonly reranker: Reranker | undefined;
+  readonly generator: TextGenerator | undefined;
   readonly observe: Observe;
 }
 

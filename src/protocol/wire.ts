@@ -40,4 +40,20 @@ export interface RetrieveResult {
   readonly usage: Usage;
 }
 
+/** A stage of the pipeline, as progress names it (RCP §3.1, §9). */
+export type Stage = "transform" | "recall" | "fuse" | "rerank" | "diversify" | "pack";
+
+/** What one `notifications/progress` says (RCP §9). */
+export interface Progress {
+  /** 0 to 1; a later frame of the same call never says less. */
+  readonly progress: number;
+  readonly stage: Stage;
+  readonly message?: string;
+  /** Incremental results, superseded by the answer. */
+  readonly partial?: { readonly hits: readonly Hit[] };
+}
+
+/** RCP §6 `rerank.methods`. */
+export type RerankMethod = "cross-encoder" | "colbert" | "llm";
+
 export type JsonRpcId = string | number;

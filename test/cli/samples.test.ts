@@ -59,7 +59,16 @@ describe("a first start", () => {
     const config = withSampleFields(configSchema.parse({ ...settings, database: { embeddedDir: folder } }));
     db = await openTestDatabase({ fields: filterFields(config.filter.fields) });
     const observe = (observation: Observation) => void observations.push(observation);
-    return { config, offer: offerOf(config), database: db.database, corpora: NO_CORPORA, embedding, observe };
+    return {
+      config,
+      offer: offerOf(config),
+      database: db.database,
+      corpora: NO_CORPORA,
+      embedding,
+      reranker: undefined,
+      generator: undefined,
+      observe,
+    };
   }
 
   const documents = async () => (await listTenants(db.operator)).map((row) => [row.tenant, row.documents]);

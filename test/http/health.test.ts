@@ -17,6 +17,8 @@ async function statuses(database: boolean, model: boolean): Promise<Record<"heal
     database: { ...NO_DATABASE, isReachable: async () => database },
     corpora: NO_CORPORA,
     embedding: { ...testEmbeddingModel(), isReady: () => model },
+    reranker: undefined,
+    generator: undefined,
     observe: () => {},
   };
   const server = await startServer({ services, operator: undefined, close: async () => {} });

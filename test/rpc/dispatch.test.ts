@@ -30,6 +30,8 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
     database: NO_DATABASE,
     corpora: NO_CORPORA,
     embedding: testEmbeddingModel(),
+    reranker: undefined,
+    generator: undefined,
     observe: (observation) => void observations.push(observation),
   };
   const sessions = createSessions(new DatabaseSessionStore(NO_DATABASE, config.sessions), advertisedBy(services));

@@ -41,6 +41,8 @@ export function callerOf(
     database,
     corpora: new CachedCorpusStore(database),
     embedding: testEmbeddingModel(),
+    reranker: undefined,
+    generator: undefined,
     observe: () => {},
   };
   const principal: Principal = {
@@ -59,7 +61,7 @@ export function callerOf(
   const call = (handler: Handler, params: object) =>
     handler(
       { ...params },
-      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000 },
+      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: () => {} },
       services,
     );
   const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;

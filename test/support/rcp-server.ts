@@ -10,6 +10,8 @@ import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Handler, Services } from "../../src/methods/handler.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
+import type { Reranker } from "../../src/models/reranker.ts";
+import type { TextGenerator } from "../../src/models/text-generator.ts";
 import type { Observation } from "../../src/observability/observation.ts";
 import { METHOD_NAMES, type MethodName } from "../../src/protocol/methods.ts";
 import type { JsonRpcId } from "../../src/protocol/wire.ts";
@@ -30,6 +32,8 @@ export interface RcpServerParts {
   readonly database?: Database;
   readonly corpora?: CorpusStore;
   readonly embedding?: EmbeddingModel;
+  readonly reranker?: Reranker;
+  readonly generator?: TextGenerator;
   /** To share one between servers; a new one when absent. */
   readonly issuer?: TestIssuer;
   /** The verifier of tokens that `issuer` mints, when absent. */
@@ -89,7 +93,16 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
   const observations: Observation[] = [];
   const observe = (observation: Observation) => void observations.push(observation);
   const { database = NO_DATABASE, corpora = NO_CORPORA, embedding = testEmbeddingModel() } = parts;
-  const services: Services = { config, offer: offerOf(config), database, corpora, embedding, observe };
+  const services: Services = {
+    config,
+    offer: offerOf(config),
+    database,
+    corpora,
+    embedding,
+    reranker: parts.reranker,
+    generator: parts.generator,
+    observe,
+  };
   const store = new DatabaseSessionStore(database, config.sessions);
   const sessions = createSessions(store, advertisedBy(services));
   const handlers = { ...NO_HANDLERS, ...(parts.handlers ?? PLAN_ONLY_HANDLERS) };

@@ -81,6 +81,8 @@ const server = await startServer({
     database,
     corpora: new CachedCorpusStore(database),
     embedding: testEmbeddingModel(),
+    reranker: undefined,
+    generator: undefined,
     observe,
   },
   operator: undefined,
