@@ -46,7 +46,6 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   });
   const onError = answerError(config.server.maxBodyBytes, observe);
   server.setErrorHandler((error, _request, reply) => onError(error, reply));
-  server.setNotFoundHandler(answerUnrouted);
   server.removeAllContentTypeParsers();
   addCommonHeaders(server);
   addGracefulClose(server, connections, config.server.shutdownGraceMs);
@@ -58,8 +57,8 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   });
   await server.register(rateLimit, { global: false });
   const limits = rateLimits(server, config.rateLimit, observe);
+  addUnroutedAnswers(server);
   addHealthRoutes(server, isReady);
-  server.options("/rcp", answerUnrouted);
   await server.register(async (rcp) => {
     rcp.addHook("onRequest", limits.byAddress);
     rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, observe));
@@ -83,7 +82,12 @@ const ALLOW: Partial<Record<Target["kind"], string>> = {
   readyz: "GET, HEAD",
 };
 
-/** What no route took: 400 for a target that cannot be decoded, 404 off every base, else 405, or 204 to OPTIONS. */
+/** What no route takes is answered from its head alone: whatever a body there is said to be, nobody asked for it. */
+function addUnroutedAnswers(server: FastifyInstance): void {
+  server.addHook("onRequest", async (request, reply) => (request.is404 ? answerUnrouted(request, reply) : undefined));
+}
+
+/** 400 for a target that cannot be decoded, 404 off every base, else 405, or 204 to OPTIONS. */
 function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { kind } = readTarget(request.originalUrl);
   if (kind === "malformed") return reply.code(400).send();

@@ -61,6 +61,21 @@ describe("the table from outcome to status", () => {
     for (const { body } of Object.values(rows)) if (body?.error !== undefined) expectValidError(body);
   });
 
+  test.each([
+    ["OPTIONS", "/rcp/ping", 204, "POST, OPTIONS"],
+    ["OPTIONS", "/rcp", 204, "POST, OPTIONS"],
+    ["OPTIONS", "/healthz", 204, "GET, HEAD"],
+    ["OPTIONS", "/nowhere", 404, undefined],
+    ["PUT", "/rcp/ping", 405, "POST, OPTIONS"],
+  ])("is the same for %s %s whatever the body is said to be", async (method, path, status, allow) => {
+    for (const type of ["application/json", "text/plain", "no media type"]) {
+      for (const body of [{}, { body: PING }]) {
+        const answer = await server.send({ method, path, headers: [["content-type", type]], ...body });
+        expect([type, answer.status, answer.headers.allow, answer.text]).toEqual([type, status, allow, ""]);
+      }
+    }
+  });
+
   test("has 503 with Retry-After while no key can be had, and 500 for a bug", async () => {
     const failing = (error: Error): TokenVerifier => ({ verify: () => Promise.reject(error) });
     const keyless = await startRcpServer({
