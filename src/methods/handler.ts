@@ -19,8 +19,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Milliseconds left for SQL, for `statement_timeout`. */
   remainingMs(): number;
-  /** Tells the caller how far the call is, when it asked to be told (RCP §9). Never waits and never throws. */
-  report(progress: Progress): void;
+  /** Tells the caller how far the call is (RCP §9). Never waits and never throws. Undefined when it did not ask to be told. */
+  readonly report: ((progress: Progress) => void) | undefined;
 }
 
 /** What methods work with; built once in app.ts. */

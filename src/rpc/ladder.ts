@@ -49,7 +49,7 @@ export async function climb(call: CallMessage, request: RpcRequest, deadline: De
   const done = session && inFlight.add({ principal, session: session.name, id: call.id }, deadline.cancel);
   try {
     const { signal, remainingMs } = deadline;
-    const given = { principal, corpus: request.path.corpus, signal, remainingMs, report: () => {} };
+    const given = { principal, corpus: request.path.corpus, signal, remainingMs, report: undefined };
     const result = await handler(params, given, services);
     return await touchSession(method, result, capabilities, request, deadline, sessions);
   } finally {

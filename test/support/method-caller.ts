@@ -61,7 +61,7 @@ export function callerOf(
   const call = (handler: Handler, params: object) =>
     handler(
       { ...params },
-      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: () => {} },
+      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: undefined },
       services,
     );
   const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;
