@@ -90,6 +90,8 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     embedding,
     limits: { signal, remainingMs: () => TIMEOUT_MS },
     by: {
+      tenantId: corpus.tenantId,
+      credentials: new Set(["add"]),
       source: "samples",
       issuer: FIRST_RUN_ISSUER,
       subject: "samples",

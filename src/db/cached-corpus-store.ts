@@ -1,7 +1,7 @@
 import type { Corpus, CorpusName, TenantId } from "../catalog/corpus.ts";
 import { findCorpus } from "../sql/corpora.ts";
 import type { CorpusRole, CorpusStore } from "./corpus-store.ts";
-import type { Database, StatementLimits } from "./database.ts";
+import type { Access, Database, StatementLimits } from "./database.ts";
 
 /** A corpus that another process moved or remade is seen after this at the latest. */
 const MAX_AGE_MS = 10_000;
@@ -28,16 +28,12 @@ export class CachedCorpusStore implements CorpusStore {
     this.#now = now;
   }
 
-  async find(
-    role: CorpusRole,
-    tenantId: TenantId,
-    name: CorpusName,
-    limits: StatementLimits,
-  ): Promise<Corpus | undefined> {
+  async find(role: CorpusRole, access: Access, name: CorpusName, limits: StatementLimits): Promise<Corpus | undefined> {
+    const { tenantId } = access;
     const kept = this.#tenants.get(tenantId)?.get(name);
     if (kept !== undefined && this.#now() < kept.until) return kept.corpus;
     const forgotten = this.#forgotten;
-    const [[corpus]] = await this.#database.read(role, tenantId, [findCorpus(tenantId, name)], limits);
+    const [[corpus]] = await this.#database.read(role, access, [findCorpus(tenantId, name)], limits);
     // A `forget` while the database was asked wins: what was read may be what it was called for.
     if (corpus !== undefined && this.#forgotten === forgotten) this.#keep(corpus);
     return corpus;

@@ -1,5 +1,5 @@
 import type { Corpus, CorpusName, TenantId } from "../catalog/corpus.ts";
-import type { DatabaseRole, StatementLimits } from "./database.ts";
+import type { Access, DatabaseRole, StatementLimits } from "./database.ts";
 
 /** The roles that see corpora. */
 export type CorpusRole = Exclude<DatabaseRole, "state">;
@@ -11,7 +11,7 @@ export interface CorpusStore {
    *
    * @param role the one that does the rest of the call's work: a write must not wait for a reader's connection
    */
-  find(role: CorpusRole, tenantId: TenantId, name: CorpusName, limits: StatementLimits): Promise<Corpus | undefined>;
+  find(role: CorpusRole, access: Access, name: CorpusName, limits: StatementLimits): Promise<Corpus | undefined>;
   /** Drops what is kept for a tenant, after a corpus was made or moved. */
   forget(tenantId: TenantId): void;
 }

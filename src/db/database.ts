@@ -9,6 +9,15 @@ import type { Statement } from "../sql/sql.ts";
 /** A login role's short name: `reader` is `pgrcp_reader`. Chosen by method, never by token (DESIGN section 3). */
 export type DatabaseRole = "reader" | "adder" | "deleter" | "state";
 
+/**
+ * On whose behalf a transaction runs. Both travel into it: policies let through the tenant's own rows, and let a role work only
+ * where the caller's token holds the role's credential.
+ */
+export interface Access {
+  readonly tenantId: TenantId;
+  readonly credentials: ReadonlySet<"read" | "add" | "delete">;
+}
+
 export interface StatementLimits {
   /** Aborts the running SQL; the promise rejects with the signal's reason. */
   readonly signal: AbortSignal;
@@ -20,7 +29,7 @@ export type RowsOf<Statements extends readonly Statement<unknown>[]> = {
   readonly [K in keyof Statements]: Statements[K] extends Statement<infer Row> ? readonly Row[] : never;
 };
 
-/** Inside a write transaction. Statements run one after the other, as the transaction's role and tenant. */
+/** Inside a write transaction. Statements run one after the other, for the transaction's role and access. */
 export interface TenantTransaction {
   query<Row>(statement: Statement<Row>): Promise<readonly Row[]>;
 }
@@ -30,14 +39,14 @@ export interface Database {
 
   /**
    * Runs the statements in one transaction with one snapshot (repeatable read, read only for `reader`), in one round trip
-   * where the driver allows. The role and tenant are set inside it and gone after it.
+   * where the driver allows. Role, tenant and credentials are set inside it and gone after it.
    *
    * @throws RpcError -32010 (pool exhausted, connection lost), -32014 (timeout), -32012 (42501); never a driver's own error
    *   for those
    */
   read<const Statements extends readonly Statement<unknown>[]>(
     role: DatabaseRole,
-    tenantId: TenantId,
+    access: Access,
     statements: Statements,
     limits: StatementLimits,
   ): Promise<RowsOf<Statements>>;
@@ -45,7 +54,7 @@ export interface Database {
   /** Runs `work` in one read-committed transaction; rolls back when it throws. */
   write<Result>(
     role: Exclude<DatabaseRole, "reader">,
-    tenantId: TenantId,
+    access: Access,
     limits: StatementLimits,
     work: (transaction: TenantTransaction) => Promise<Result>,
   ): Promise<Result>;

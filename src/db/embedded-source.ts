@@ -1,14 +1,14 @@
-import type { TenantId } from "../catalog/corpus.ts";
 import type { BatchStatement } from "./batch.ts";
+import type { Access } from "./database.ts";
 import type { EmbeddedEngine } from "./embedded-engine.ts";
-import type { ConnectionRole, Lease, LeaseSource } from "./lease.ts";
+import { type ConnectionRole, credentialsOf, type Lease, type LeaseSource } from "./lease.ts";
 
 /**
  * The embedded database has one login, so the role is part of each transaction. Settings that `alter role` gives a login are set
  * beside it.
  */
-const SET_ROLE_AND_TENANT = `select set_config('role', $1, true), set_config('pgrcp.tenant_id', $2, true),
-  set_config('transaction_read_only', $3, true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
+const SET_ROLE_AND_ACCESS = `select set_config('role', $1, true), set_config('pgrcp.tenant_id', $2, true), set_config('pgrcp.credentials', $3, true),
+  set_config('transaction_read_only', $4, true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
 
 /** One role's view of the one connection. */
 export class EmbeddedSource implements LeaseSource {
@@ -25,9 +25,12 @@ export class EmbeddedSource implements LeaseSource {
     return this.#engine.acquire(signal, this.#role === "operator" || this.#role === "migrate");
   }
 
-  preamble(tenantId: TenantId | undefined): BatchStatement {
+  preamble(access: Access | undefined): BatchStatement {
     const role = this.#role === "migrate" ? "none" : `pgrcp_${this.#role}`;
-    return { text: SET_ROLE_AND_TENANT, values: [role, tenantId ?? "", this.#role === "reader" ? "on" : "off"] };
+    return {
+      text: SET_ROLE_AND_ACCESS,
+      values: [role, access?.tenantId ?? "", credentialsOf(access), this.#role === "reader" ? "on" : "off"],
+    };
   }
 
   nameOf(): undefined {

@@ -1,7 +1,6 @@
 import type pg from "pg";
-import type { TenantId } from "../catalog/corpus.ts";
 import type { BatchStatement } from "./batch.ts";
-import type { DatabaseRole } from "./database.ts";
+import type { Access, DatabaseRole } from "./database.ts";
 
 /** The roles that a connection can speak as. */
 export type ConnectionRole = DatabaseRole | "operator" | "migrate";
@@ -23,8 +22,14 @@ export interface Lease {
 export interface LeaseSource {
   /** @throws RpcError -32010 when none is free in time; the signal's reason when it aborts first */
   acquire(signal: AbortSignal): Promise<Lease>;
-  /** Sets the tenant (and the role, where the login does not fix it) and the statement timeout, for this transaction only. */
-  preamble(tenantId: TenantId | undefined, timeoutMs: number | undefined): BatchStatement;
+  /**
+   * Sets tenant and credentials (and the role, where the login does not fix it) and the statement timeout, for this transaction
+   * only.
+   */
+  preamble(access: Access | undefined, timeoutMs: number | undefined): BatchStatement;
   /** A name under which the server may keep a statement parsed; undefined = do not. */
   nameOf(text: string): string | undefined;
 }
+
+/** Credentials as the policies read them: `read,add`. */
+export const credentialsOf = (access: Access | undefined): string => [...(access?.credentials ?? [])].join(",");

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import type { BatchStatement } from "./batch.ts";
-import type { ConnectionRole, Lease, LeaseSource } from "./lease.ts";
+import type { Access } from "./database.ts";
+import { type ConnectionRole, credentialsOf, type Lease, type LeaseSource } from "./lease.ts";
 import { codeOf } from "./pg-errors.ts";
 import { statementNames } from "./statement-names.ts";
 
 /** How long an abandoned statement may take to notice that it was cancelled, before its socket is cut. */
 const CANCEL_GRACE_MS = 2_000;
 
-const SET_TENANT = "select set_config('pgrcp.tenant_id', $1, true), set_config('statement_timeout', $2, true)";
+const SET_ACCESS =
+  "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', $2, true), set_config('statement_timeout', $3, true)";
 
 export interface PoolLimits {
   readonly size: number;
@@ -73,11 +74,11 @@ export class RolePool implements LeaseSource {
     };
   }
 
-  preamble(tenantId: TenantId | undefined, timeoutMs: number | undefined): BatchStatement {
+  preamble(access: Access | undefined, timeoutMs: number | undefined): BatchStatement {
     return {
-      text: SET_TENANT,
-      values: [tenantId ?? "", String(timeoutMs ?? 0)],
-      name: this.nameOf(SET_TENANT),
+      text: SET_ACCESS,
+      values: [access?.tenantId ?? "", credentialsOf(access), String(timeoutMs ?? 0)],
+      name: this.nameOf(SET_ACCESS),
     };
   }
 

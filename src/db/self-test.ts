@@ -2,7 +2,7 @@ import type { FilterFields, TenantId } from "../catalog/corpus.ts";
 import type { Observe } from "../observability/observation.ts";
 import type { Statement } from "../sql/sql.ts";
 import { filterColumnFacts, loginFacts, rightsFacts, serverFacts, tableFacts } from "./catalog-facts.ts";
-import type { Database, DatabaseRole } from "./database.ts";
+import type { Access, Database, DatabaseRole } from "./database.ts";
 import { checkFields } from "./field-checks.ts";
 import { error, type Finding } from "./finding.ts";
 import { checkLogin } from "./login-checks.ts";
@@ -17,7 +17,7 @@ import { StartupError } from "./startup-error.ts";
 
 const SERVER_ROLES = ["reader", "adder", "deleter", "state"] as const satisfies readonly DatabaseRole[];
 const TIMEOUT_MS = 15_000;
-const NO_TENANT = "" as TenantId;
+const NOBODY: Access = { tenantId: "" as TenantId, credentials: new Set() };
 
 /** One thing that was looked at, and what is wrong with it. */
 export interface Check {
@@ -92,7 +92,7 @@ async function checkColumns(database: Database, fields: FilterFields): Promise<r
 async function ask<Row>(database: Database, role: DatabaseRole, statement: Statement<Row>): Promise<readonly Row[]> {
   const limits = { signal: new AbortController().signal, timeoutMs: TIMEOUT_MS };
   try {
-    const [rows] = await database.read(role, NO_TENANT, [statement], limits);
+    const [rows] = await database.read(role, NOBODY, [statement], limits);
     return rows;
   } catch (failure) {
     if (isRoleMissing(failure)) throw new StartupError("the database has no pgrcp schema", "run `pgrcp migrate`");

@@ -7,7 +7,7 @@ import {
   type SessionOwner,
   touchSession,
 } from "../sql/sessions.ts";
-import type { Database, StatementLimits } from "./database.ts";
+import type { Access, Database, StatementLimits } from "./database.ts";
 
 export interface SessionSettings {
   readonly idleTtlSeconds: number;
@@ -15,6 +15,9 @@ export interface SessionSettings {
 }
 
 export type CreatedSession = { readonly kind: "created" } | { readonly kind: "full"; readonly retryAfterMs: number };
+
+/** A session needs no credential, so none is in its transactions. */
+const accessOf = ({ tenantId }: SessionOwner): Access => ({ tenantId, credentials: new Set() });
 
 /** Sessions in `pgrcp_state`, as the role that has no right on any corpus. */
 export class DatabaseSessionStore {
@@ -36,7 +39,7 @@ export class DatabaseSessionStore {
     const { idleTtlSeconds, maxPerPrincipal } = this.#settings;
     const [, , created, waits] = await this.#database.read(
       "state",
-      owner.tenantId,
+      accessOf(owner),
       [
         lockOwner(owner),
         deleteExpiredSessions(owner.tenantId),
@@ -51,12 +54,12 @@ export class DatabaseSessionStore {
   /** Starts the idle time anew. @returns the capabilities stored at `create`, or undefined when no live session is found */
   async touch(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<string | undefined> {
     const statement = touchSession(owner, hash, this.#settings.idleTtlSeconds);
-    const [found] = await this.#database.read("state", owner.tenantId, [statement], limits);
+    const [found] = await this.#database.read("state", accessOf(owner), [statement], limits);
     return found[0];
   }
 
   /** Nothing happens when no such session is found. */
   async end(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<void> {
-    await this.#database.read("state", owner.tenantId, [deleteSession(owner, hash)], limits);
+    await this.#database.read("state", accessOf(owner), [deleteSession(owner, hash)], limits);
   }
 }

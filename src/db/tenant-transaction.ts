@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TenantId } from "../catalog/corpus.ts";
 import { timeout } from "../protocol/errors.ts";
 import type { Statement } from "../sql/sql.ts";
 import { type BatchStatement, runBatch } from "./batch.ts";
-import type { RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
+import type { Access, RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
 import type { Lease, LeaseSource } from "./lease.ts";
 import { orAborted } from "./or-aborted.ts";
 import { endsConnection, isSerializationFailure, toRpcError } from "./pg-errors.ts";
@@ -49,11 +48,11 @@ function putBack(lease: Lease, error: unknown): void {
 /**
  * Runs statements in one batch: one implicit transaction that sets its tenant itself.
  *
- * @param tenantId undefined for the operator, who works across tenants
+ * @param access undefined for the operator, who works across tenants
  */
 export async function readInBatch<const Statements extends readonly Statement<unknown>[]>(
   source: LeaseSource,
-  tenantId: TenantId | undefined,
+  access: Access | undefined,
   statements: Statements,
   limits?: StatementLimits,
 ): Promise<RowsOf<Statements>> {
@@ -61,7 +60,7 @@ export async function readInBatch<const Statements extends readonly Statement<un
   try {
     const lease = await source.acquire(signal);
     const running = runBatch(lease.client, [
-      source.preamble(tenantId, timeoutMs),
+      source.preamble(access, timeoutMs),
       ...statements.map((statement) => named(source, statement)),
     ]);
     let rows: Awaited<typeof running>;
@@ -85,11 +84,11 @@ export async function readInBatch<const Statements extends readonly Statement<un
  * Runs `work` between BEGIN and COMMIT. A write that met another one (deadlock, serialization failure) is run again: nothing of
  * it has left the transaction.
  *
- * @param tenantId undefined for the operator
+ * @param access undefined for the operator
  */
 export async function writeInTransaction<Result>(
   source: LeaseSource,
-  tenantId: TenantId | undefined,
+  access: Access | undefined,
   work: (transaction: TenantTransaction) => Promise<Result>,
   limits?: StatementLimits,
 ): Promise<Result> {
@@ -97,7 +96,7 @@ export async function writeInTransaction<Result>(
   try {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await writeOnce(source, source.preamble(tenantId, timeoutMs), work, signal);
+        return await writeOnce(source, source.preamble(access, timeoutMs), work, signal);
       } catch (error) {
         if (signal.aborted || attempt === WRITE_ATTEMPTS || !isSerializationFailure(error)) throw error;
         await orAborted(sleep(Math.random() * 20 * 2 ** attempt), signal);
@@ -156,7 +155,7 @@ async function writeOnce<Result>(
 /**
  * Rolls back what is open. A connection that ran out of time, was lost, or whose rollback does not succeed at once is given up.
  *
- * After any other error it is used again once ROLLBACK has succeeded: tenant, role and timeout were set for the transaction alone and
+ * After any other error it is used again once ROLLBACK has succeeded: tenant, credentials, role and timeout were set for the transaction alone and
  * are gone with it. A refused write is something callers can cause at will, and a new connection for each would be the dearer answer.
  */
 async function giveBack(lease: Lease, error: unknown, inFlight: Promise<unknown>, signal: AbortSignal): Promise<void> {

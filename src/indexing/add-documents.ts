@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Corpus, FilterFields } from "../catalog/corpus.ts";
 import { packPostings } from "../catalog/posting-block.ts";
 import { checkSpace } from "../db/check-space.ts";
-import type { Database, StatementLimits, TenantTransaction } from "../db/database.ts";
+import type { Access, Database, StatementLimits, TenantTransaction } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { AddPlan } from "../plan/plan-add.ts";
 import { conflict, unauthorized } from "../protocol/errors.ts";
@@ -20,7 +20,7 @@ export interface AddContext {
   readonly database: Database;
   readonly embedding: EmbeddingModel;
   readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
-  readonly by: documents.Provenance & { readonly trustCeiling: TrustLevel };
+  readonly by: Access & documents.Provenance & { readonly trustCeiling: TrustLevel };
   readonly fields: FilterFields;
   readonly chunkTokens: number;
   readonly overlapTokens: number;
@@ -80,7 +80,7 @@ function write(
 ): Promise<string> {
   const key = { tenantId: corpus.tenantId, corpus: corpus.name };
   const docIds = prepared.map((one) => one.row.docId);
-  return context.database.write("adder", corpus.tenantId, limits, async (transaction) => {
+  return context.database.write("adder", context.by, limits, async (transaction) => {
     const before = await lock(transaction, corpus, context.create);
     const version = before.version + 1;
     const chunks = numberChunks(prepared, vectors, before.nextChunk);

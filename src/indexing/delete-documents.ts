@@ -1,4 +1,4 @@
-import type { Database, StatementLimits } from "../db/database.ts";
+import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { CorpusKey, Provenance } from "../sql/documents.ts";
 import { advanceCorpus, closeChunks, closeDocuments, lockCorpus, recordVersion } from "../sql/documents.ts";
 import { versionToken } from "./version-token.ts";
@@ -12,10 +12,10 @@ export function deleteDocuments(
   database: Database,
   key: CorpusKey,
   docIds: readonly string[],
-  by: Omit<Provenance, "source">,
+  by: Access & Omit<Provenance, "source">,
   limits: StatementLimits,
 ): Promise<number> {
-  return database.write("deleter", key.tenantId, limits, async (transaction) => {
+  return database.write("deleter", by, limits, async (transaction) => {
     const [before] = await transaction.query(lockCorpus(key));
     if (before === undefined) return 0;
     const version = before.version + 1;

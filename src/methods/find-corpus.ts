@@ -12,8 +12,8 @@ import type { Call, Services } from "./handler.ts";
  */
 export async function findCorpus(call: Call, services: Services, role: CorpusRole): Promise<Corpus | undefined> {
   const limits = { signal: call.signal, timeoutMs: call.remainingMs() };
-  const corpus = await services.corpora.find(role, call.principal.tenantId, call.corpus, limits);
-  // Policy and predicate both take their tenant from here on, so it must be the caller's whatever a cache says.
+  const corpus = await services.corpora.find(role, call.principal, call.corpus, limits);
+  // From here on predicates take their tenant from the corpus, and policies from the caller.
   if (corpus !== undefined && corpus.tenantId !== call.principal.tenantId)
     throw new Error("the corpus store answered with another tenant's corpus");
   if (corpus === undefined && call.corpus !== DEFAULT_CORPUS) throw unauthorized();

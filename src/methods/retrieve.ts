@@ -7,5 +7,6 @@ import type { Handler } from "./handler.ts";
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
   const corpus = await findCorpus(call, services, "reader");
-  return runPlan(plan, corpus, { database: services.database, embedding: services.embedding, limits: call });
+  const { database, embedding } = services;
+  return runPlan(plan, corpus, { database, access: call.principal, embedding, limits: call });
 };

@@ -1,5 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
-import type { Database } from "../db/database.ts";
+import type { Access, Database } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
@@ -13,6 +13,7 @@ import { shapeHit } from "./shape-hits.ts";
 /** What a retrieval runs with. `limits` is the call: its signal and the time left. */
 export interface RetrievalContext {
   readonly database: Database;
+  readonly access: Access;
   readonly embedding: EmbeddingModel;
   readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
 }
@@ -69,7 +70,7 @@ async function shape(
   kept: readonly ScoredCandidate[],
   corpus: Corpus,
   plan: RetrievalPlan,
-  { database, limits }: RetrievalContext,
+  { database, access, limits }: RetrievalContext,
 ) {
   const show = { text: plan.includeText, vector: plan.includeVectors };
   const statement = hitRows(
@@ -77,7 +78,7 @@ async function shape(
     kept.map((candidate) => candidate.chunkNo),
     show,
   );
-  const [rows] = await database.read("reader", corpus.tenantId, [statement], {
+  const [rows] = await database.read("reader", access, [statement], {
     signal: limits.signal,
     timeoutMs: limits.remainingMs(),
   });

@@ -2,7 +2,7 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { PostingBlock } from "../catalog/posting-block.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import type { Database, StatementLimits } from "../db/database.ts";
+import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { loadPostings } from "../sql/postings.ts";
@@ -29,6 +29,7 @@ export interface Recall extends HybridRecall {
 
 export interface RecallContext {
   readonly database: Database;
+  readonly access: Access;
   readonly embedding: EmbeddingModel;
   readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
 }
@@ -74,7 +75,7 @@ export async function recall(plan: RetrievalPlan, corpus: Corpus, context: Recal
   if (unknown.length > 0) {
     const [rows] = await context.database.read(
       "reader",
-      corpus.tenantId,
+      context.access,
       [chunksByNumber(corpus, unknown, vector)],
       limitsOf(context),
     );
@@ -123,7 +124,7 @@ async function firstLook(
 
   const rows: readonly (readonly unknown[])[] = await context.database.read(
     "reader",
-    corpus.tenantId,
+    context.access,
     statements,
     limitsOf(context),
   );

@@ -7,6 +7,7 @@ import { ErrorCode } from "../../src/protocol/errors.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
 import { sql } from "../../src/sql/sql.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { limits, run, tenant } from "./rows.ts";
 
@@ -28,7 +29,7 @@ beforeEach(() => {
 });
 
 const create = (made: Corpus) =>
-  database.write("adder", made.tenantId, limits(), async (transaction) => [
+  database.write("adder", accessTo(made.tenantId), limits(), async (transaction) => [
     await transaction.query(createTenant(made.tenantId)),
     await transaction.query(createCorpus(made)),
   ]);
@@ -42,7 +43,7 @@ test("the adder creates tenant and corpus once, and the reader finds the corpus"
   expect(await create({ ...corpus, language: "german" })).toEqual([[], []]);
 
   const find = findCorpus(corpus.tenantId, corpus.name);
-  expect(await database.read("reader", corpus.tenantId, [find], limits())).toEqual([[corpus]]);
+  expect(await database.read("reader", accessTo(corpus.tenantId), [find], limits())).toEqual([[corpus]]);
 });
 
 test("of ten that create the same corpus at once, one does", async () => {
@@ -56,7 +57,7 @@ describe("the corpus store", () => {
     await create(corpus);
     let now = 0;
     const store = new CachedCorpusStore(database, () => now);
-    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
     await find();
     await move(corpus, "german");
 
@@ -69,7 +70,7 @@ describe("the corpus store", () => {
   test("asks again after it was told to forget", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
     await find();
     await move(corpus, "german");
 
@@ -81,7 +82,7 @@ describe("the corpus store", () => {
   test("does not keep an answer that was on its way when it was told to forget", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
     const early = find();
     store.forget(corpus.tenantId);
     await early;
@@ -92,7 +93,7 @@ describe("the corpus store", () => {
 
   test("does not keep that a corpus is missing", async () => {
     const store = new CachedCorpusStore(database);
-    const find = () => store.find("reader", corpus.tenantId, corpus.name, limits());
+    const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
 
     expect(await find()).toBeUndefined();
     await create(corpus);
@@ -112,7 +113,7 @@ describe("the corpus store", () => {
       };
       const store = new CachedCorpusStore(recorded);
 
-      expect(await store.find(role, corpus.tenantId, corpus.name, limits())).toEqual(corpus);
+      expect(await store.find(role, accessTo(corpus.tenantId), corpus.name, limits())).toEqual(corpus);
       expect(asked).toEqual([role]);
     },
   );
@@ -120,9 +121,9 @@ describe("the corpus store", () => {
   test("gives no tenant another's corpus of the same name", async () => {
     await create(corpus);
     const store = new CachedCorpusStore(database);
-    await store.find("reader", corpus.tenantId, corpus.name, limits());
+    await store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
 
-    expect(await store.find("reader", tenant("somebody-else"), corpus.name, limits())).toBeUndefined();
+    expect(await store.find("reader", accessTo("somebody-else"), corpus.name, limits())).toBeUndefined();
   });
 });
 

@@ -13,8 +13,9 @@ import { selfTest } from "../../src/db/self-test.ts";
 import type { Observation } from "../../src/observability/observation.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import { compile, sql } from "../../src/sql/sql.ts";
+import { accessTo } from "../support/access.ts";
 import { embeddedTemplate, openEmbeddedCopy } from "../support/embedded-template.ts";
-import { limits, rows, run, tenant } from "./rows.ts";
+import { limits, rows, run } from "./rows.ts";
 
 const one = compile(sql`select 1 as one`, (row) => row.one);
 const slow = (seconds: number) => run(sql`select pg_sleep(${seconds}::float8)`);
@@ -37,7 +38,7 @@ describe("while a statement runs", () => {
   // An abandoned statement has the connection until it ends; the operator waits for that.
   afterEach(() => embedded.operator.read(one));
   const read = (statement: ReturnType<typeof run>, timeoutMs?: number) =>
-    embedded.database.read("reader", tenant("a"), [statement], limits(timeoutMs));
+    embedded.database.read("reader", accessTo("a"), [statement], limits(timeoutMs));
 
   test("its own deadline is answered within 200 ms, and the event loop never stops", async () => {
     let ticks = 0;
@@ -56,7 +57,7 @@ describe("while a statement runs", () => {
   test("another's deadline holds as well, and the other's statement never runs", async () => {
     const first = read(slow(1), 20_000);
 
-    const second = embedded.database.write("adder", tenant("a"), limits(100), async (transaction) => {
+    const second = embedded.database.write("adder", accessTo("a"), limits(100), async (transaction) => {
       await transaction.query(run(sql`select 1`));
       throw new Error("must not get a turn");
     });
@@ -83,7 +84,7 @@ describe("while a statement runs", () => {
   });
 
   test("an abandoned write is rolled back before anyone else has a turn", async () => {
-    const writing = embedded.database.write("adder", tenant("late"), limits(100), async (transaction) => {
+    const writing = embedded.database.write("adder", accessTo("late"), limits(100), async (transaction) => {
       await transaction.query(run(sql`insert into pgrcp.tenants (tenant_id) values ('late')`));
       await transaction.query(slow(0.3));
     });
@@ -212,7 +213,7 @@ function startedThreads() {
 
 describe("a statement that runs on after it was abandoned", () => {
   const abandoned = (embedded: Embedded) =>
-    embedded.database.read("reader", tenant("a"), [slow(30)], limits(100)).catch((error: unknown) => error);
+    embedded.database.read("reader", accessTo("a"), [slow(30)], limits(100)).catch((error: unknown) => error);
 
   test("ends with its thread, and the data directory is opened anew", async () => {
     const { embedded } = await openInFolder();
@@ -266,7 +267,12 @@ describe("a statement that runs on after it was abandoned", () => {
     process.once("worker", () => leaving.abort("gone"));
     await abandoned(embedded);
 
-    const reading = embedded.database.read("reader", tenant("a"), [run(sql`select 1`)], limits(20_000, leaving.signal));
+    const reading = embedded.database.read(
+      "reader",
+      accessTo("a"),
+      [run(sql`select 1`)],
+      limits(20_000, leaving.signal),
+    );
 
     await expect(reading).rejects.toBe("gone");
     expect([threads.length, ready()]).toEqual([2, 1]);
@@ -292,7 +298,7 @@ describe("the thread", () => {
   test("that fails under a statement is -32010, and the next statement has another", async () => {
     const { threads } = startedThreads();
     const { embedded } = await openInFolder();
-    const reading = timed(embedded.database.read("reader", tenant("a"), [slow(30)], limits()));
+    const reading = timed(embedded.database.read("reader", accessTo("a"), [slow(30)], limits()));
 
     await threads[0]?.terminate();
 

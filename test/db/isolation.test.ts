@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DatabaseRole } from "../../src/db/database.ts";
 import { ErrorCode, RpcError } from "../../src/protocol/errors.ts";
 import { compile, identifier, type Sql, type Statement, sql } from "../../src/sql/sql.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
-import { limits, rows, run, seed, tenant } from "./rows.ts";
+import { limits, rows, run, seed } from "./rows.ts";
 
 const { admin, database, operator, close } = await openTestDatabase();
 afterAll(close);
@@ -38,8 +39,8 @@ async function attempt(
   statement: Statement<unknown>,
 ): Promise<number | "refused"> {
   try {
-    if (role === "reader") return (await database.read(role, tenant(tenantId), [statement], limits()))[0].length;
-    return await database.write(role, tenant(tenantId), limits(), async (transaction) => {
+    if (role === "reader") return (await database.read(role, accessTo(tenantId), [statement], limits()))[0].length;
+    return await database.write(role, accessTo(tenantId), limits(), async (transaction) => {
       const { length } = await transaction.query(statement);
       return length;
     });
@@ -152,7 +153,7 @@ test("a wider policy that somebody adds opens nothing", async () => {
 
   const [found] = await database.read(
     "reader",
-    tenant("stranger"),
+    accessTo("stranger"),
     [rows<{ tenant_id: string }>(sql`select tenant_id from pgrcp.documents`)],
     limits(),
   );
@@ -164,13 +165,13 @@ test("a wider policy that somebody adds opens nothing", async () => {
 test("each role reads its own tenant's rows", async () => {
   const [[read]] = await database.read(
     "reader",
-    tenant("owner"),
+    accessTo("owner"),
     [rows(sql`select tenant_id, body from pgrcp.document_texts`)],
     limits(),
   );
   const [[state]] = await database.read(
     "state",
-    tenant("owner"),
+    accessTo("owner"),
     [rows(sql`select tenant_id, client from pgrcp_state.sessions`)],
     limits(),
   );

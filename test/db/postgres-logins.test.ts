@@ -10,8 +10,9 @@ import { selfTest } from "../../src/db/self-test.ts";
 import { StartupError } from "../../src/db/startup-error.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import { compile, identifier, noRows, sql } from "../../src/sql/sql.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
-import { limits, rows, run, tenant } from "./rows.ts";
+import { limits, rows, run } from "./rows.ts";
 
 const { admin, config, kind, close } = await openTestDatabase();
 afterAll(close);
@@ -148,12 +149,12 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     const database = new PostgresDatabase(url, custom, () => {});
     const found = await database.read(
       "reader",
-      tenant("custom"),
+      accessTo("custom"),
       [rows(sql`select tenant_id from pgrcp.tenants`)],
       limits(),
     );
     expect(found).toEqual([[{ tenant_id: "custom" }]]);
-    const deleting = database.write("adder", tenant("custom"), limits(), (transaction) =>
+    const deleting = database.write("adder", accessTo("custom"), limits(), (transaction) =>
       transaction.query(run(sql`update pgrcp.documents set removed_version = 2 where tenant_id = 'custom'`)),
     );
     await expect(deleting).rejects.toMatchObject({ code: ErrorCode.Unauthorized });
@@ -173,7 +174,7 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
 
     const database = new PostgresDatabase(there, config, () => {});
     const distance = rows<{ d: number }>(sql`select '[1,0]'::halfvec <-> '[0,0]'::halfvec as d`);
-    expect(await database.read("reader", tenant("a"), [distance], limits())).toEqual([[{ d: 1 }]]);
+    expect(await database.read("reader", accessTo("a"), [distance], limits())).toEqual([[{ d: 1 }]]);
     await expect(selfTest(database, new Map(), () => {})).resolves.toBeUndefined();
     await Promise.all([database.close(), owner.close()]);
     await admin.query(compile(sql`drop database ${identifier(name)} with (force)`, noRows));
@@ -191,10 +192,10 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, poolWaitMs: 100 }), () => {});
     // The only connection waits for this lock for as long as the test has it, so the answer cannot come from a free one.
     await admin.query(run(sql`select pg_advisory_lock(${LOCK})`));
-    const slow = database.read("reader", tenant("a"), [run(sql`select pg_advisory_xact_lock(${LOCK})`)], limits());
+    const slow = database.read("reader", accessTo("a"), [run(sql`select pg_advisory_xact_lock(${LOCK})`)], limits());
     const told = async () => {
       const start = performance.now();
-      await expect(database.read("reader", tenant("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
+      await expect(database.read("reader", accessTo("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
         code: ErrorCode.BackendUnavailable,
         data: { retryable: true, retryAfterMs: 100, detail: "every database connection is in use" },
       });
@@ -208,14 +209,14 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     expect(Math.min(...tookMs)).toBeLessThan(800);
     await admin.query(run(sql`select pg_advisory_unlock(${LOCK})`));
     await slow;
-    await database.read("reader", tenant("a"), [run(sql`select`)], limits());
+    await database.read("reader", accessTo("a"), [run(sql`select`)], limits());
     await database.close();
   });
 
   test("prepared statements stay right when one of them fails after it was parsed", async () => {
     const prepared = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements: true }), () => {});
     const divide = (by: number) => rows<{ n: number }>(sql`select 6 / ${by}::int as n`);
-    const read = (by: number) => prepared.read("reader", tenant("a"), [divide(by)], limits());
+    const read = (by: number) => prepared.read("reader", accessTo("a"), [divide(by)], limits());
 
     await expect(read(0)).rejects.toMatchObject({ code: "22012" });
     expect(await read(2)).toEqual([[{ n: 3 }]]);
@@ -224,7 +225,7 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     expect(await read(6)).toEqual([[{ n: 1 }]]);
 
     const names = rows<{ n: number }>(sql`select count(*) as n from pg_prepared_statements`);
-    const [[held]] = await prepared.read("reader", tenant("a"), [names], limits());
+    const [[held]] = await prepared.read("reader", accessTo("a"), [names], limits());
     // set_config, divide, and this one
     expect(held).toEqual({ n: 3 });
     await prepared.close();

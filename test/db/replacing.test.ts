@@ -2,8 +2,9 @@ import { afterAll, expect, test } from "vitest";
 import { ErrorCode } from "../../src/protocol/errors.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { sql } from "../../src/sql/sql.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
-import { closeChunks, closeDocument, insertChunk, insertDocument, limits, rows, run, seed, tenant } from "./rows.ts";
+import { closeChunks, closeDocument, insertChunk, insertDocument, limits, rows, run, seed } from "./rows.ts";
 
 const { database, operator, admin, close } = await openTestDatabase();
 afterAll(close);
@@ -17,7 +18,7 @@ async function newTenant(): Promise<string> {
 }
 
 const as = (role: "adder" | "deleter", id: string, ...statements: Sql[]) =>
-  database.write(role, tenant(id), limits(), async (transaction) => {
+  database.write(role, accessTo(id), limits(), async (transaction) => {
     for (const statement of statements) await transaction.query(run(statement));
   });
 

@@ -8,9 +8,10 @@ import { connectionOf, poolLimitsOf, RolePool } from "../../src/db/pools.ts";
 import { readInBatch, writeInTransaction } from "../../src/db/tenant-transaction.ts";
 import { cancelled, ErrorCode, RpcError } from "../../src/protocol/errors.ts";
 import { compile, type Statement, sql } from "../../src/sql/sql.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { embeddedTemplate } from "../support/embedded-template.ts";
-import { closeDocument, insertDocument, limits, rows, run, seed, tenant } from "./rows.ts";
+import { closeDocument, insertDocument, limits, rows, run, seed } from "./rows.ts";
 
 const { database, operator, admin, config, kind, observations, close } = await openTestDatabase({
   database: { poolSize: 2, poolWaitMs: 60_000 },
@@ -29,7 +30,7 @@ const whoami = rows<{ tenant: string; role: string }>(
 const sleep = (seconds: number) => run(sql`select pg_sleep(${seconds}::float8)`);
 /** On the embedded database pg_sleep is not interrupted either; both sleep the same. */
 const read = (statement: Statement<unknown>, timeoutMs?: number, signal?: AbortSignal) =>
-  database.read("reader", tenant("a"), [statement], limits(timeoutMs, signal));
+  database.read("reader", accessTo("a"), [statement], limits(timeoutMs, signal));
 
 async function timed(work: Promise<unknown>): Promise<{ readonly error: unknown; readonly ms: number }> {
   const start = performance.now();
@@ -42,7 +43,9 @@ async function timed(work: Promise<unknown>): Promise<{ readonly error: unknown;
 
 /** Both connections work, and neither remembers a tenant. */
 async function expectUsable(): Promise<void> {
-  const both = await Promise.all(["x", "y"].map((id) => database.read("reader", tenant(id), [whoami], limits(30_000))));
+  const both = await Promise.all(
+    ["x", "y"].map((id) => database.read("reader", accessTo(id), [whoami], limits(30_000))),
+  );
   expect(both.map(([[row]]) => row)).toEqual([
     { tenant: "x", role: "pgrcp_reader" },
     { tenant: "y", role: "pgrcp_reader" },
@@ -55,7 +58,7 @@ describe("a read", () => {
 
     const result = await database.read(
       "reader",
-      tenant("a"),
+      accessTo("a"),
       [whoami, numbers, run(sql`select 1 where false`)],
       limits(),
     );
@@ -68,7 +71,7 @@ describe("a read", () => {
       sql`select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as ro`,
     );
 
-    const [[settings]] = await database.read("reader", tenant("a"), [statement], limits());
+    const [[settings]] = await database.read("reader", accessTo("a"), [statement], limits());
 
     // The embedded database has one connection, so nothing can change between two statements of a read.
     expect(settings).toEqual({ isolation: kind === "postgres" ? "repeatable read" : "read committed", ro: "on" });
@@ -87,7 +90,7 @@ describe("a read", () => {
   test("whose statement fails gives nothing of the others", async () => {
     const statements = [whoami, run(sql`select 1 / ${0}::int`), whoami] as const;
 
-    await expect(database.read("reader", tenant("a"), statements, limits())).rejects.toMatchObject({ code: "22012" });
+    await expect(database.read("reader", accessTo("a"), statements, limits())).rejects.toMatchObject({ code: "22012" });
   });
 
   test("of what the role has no right to is -32012", async () => {
@@ -133,7 +136,7 @@ describe("a write", () => {
   test("is read committed, runs as its role and tenant, and commits what it returns from", async () => {
     const statement = rows<{ isolation: string }>(sql`select current_setting('transaction_isolation') as isolation`);
 
-    const result = await database.write("adder", tenant("w1"), limits(), async (transaction) => {
+    const result = await database.write("adder", accessTo("w1"), limits(), async (transaction) => {
       await transaction.query(created("w1"));
       return [await transaction.query(whoami), await transaction.query(statement), await transaction.query(count)];
     });
@@ -146,7 +149,7 @@ describe("a write", () => {
     const reason = new Error("on second thought");
 
     const { error } = await timed(
-      database.write("adder", tenant("w2"), limits(), async (transaction) => {
+      database.write("adder", accessTo("w2"), limits(), async (transaction) => {
         await transaction.query(created("w2"));
         throw reason;
       }),
@@ -157,7 +160,7 @@ describe("a write", () => {
   });
 
   test("that swallows a failed statement does not commit the rest", async () => {
-    const writing = database.write("adder", tenant("w3"), limits(), async (transaction) => {
+    const writing = database.write("adder", accessTo("w3"), limits(), async (transaction) => {
       await transaction.query(created("w3"));
       await transaction.query(run(sql`select 1 / ${0}::int`)).catch(() => {});
     });
@@ -168,7 +171,7 @@ describe("a write", () => {
 
   test("whose transaction is used after its end is refused", async () => {
     let kept: TenantTransaction | undefined;
-    await database.write("adder", tenant("w4"), limits(), async (transaction) => {
+    await database.write("adder", accessTo("w4"), limits(), async (transaction) => {
       kept = transaction;
     });
 
@@ -177,7 +180,7 @@ describe("a write", () => {
 
   test("that runs out of time is -32014 and leaves nothing", async () => {
     const { error, ms } = await timed(
-      database.write("adder", tenant("w5"), limits(150), async (transaction) => {
+      database.write("adder", accessTo("w5"), limits(150), async (transaction) => {
         await transaction.query(created("w5"));
         await transaction.query(sleep(1));
       }),
@@ -191,7 +194,7 @@ describe("a write", () => {
   test("that is refused only at commit reports it", async () => {
     await seed(operator, "w6");
 
-    const writing = database.write("adder", tenant("w6"), limits(), async (transaction) => {
+    const writing = database.write("adder", accessTo("w6"), limits(), async (transaction) => {
       await transaction.query(run(closeDocument("w6", "doc", 2)));
     });
 
@@ -202,7 +205,7 @@ describe("a write", () => {
     let runs = 0;
     const conflict = Object.assign(new Error("deadlock detected"), { severity: "ERROR", code: "40P01" });
 
-    const result = await database.write("adder", tenant("w7"), limits(), async (transaction) => {
+    const result = await database.write("adder", accessTo("w7"), limits(), async (transaction) => {
       runs += 1;
       await transaction.query(created("w7"));
       if (runs < 3) throw conflict;
@@ -216,7 +219,7 @@ describe("a write", () => {
   test("that meets another one every time is -32010 in the end", async () => {
     const conflict = Object.assign(new Error("deadlock detected"), { severity: "ERROR", code: "40P01" });
 
-    const writing = database.write("adder", tenant("w8"), limits(), async () => {
+    const writing = database.write("adder", accessTo("w8"), limits(), async () => {
       throw conflict;
     });
 
@@ -258,14 +261,14 @@ describe("a connection that is given back", () => {
   };
   const nothing = { status: "I", tenant: "", own: true, timeout: "0", pid: expect.any(Number) };
   const write = (work: (transaction: TenantTransaction) => Promise<unknown>, timeoutMs?: number) =>
-    writeInTransaction(source, tenant("a"), work, limits(timeoutMs));
+    writeInTransaction(source, accessTo("a"), work, limits(timeoutMs));
 
   test("after a read keeps neither role nor tenant nor timeout, nor after one that failed or was aborted", async () => {
-    await readInBatch(reader, tenant("a"), [whoami], limits());
+    await readInBatch(reader, accessTo("a"), [whoami], limits());
     expect(await left(reader)).toEqual(nothing);
-    await readInBatch(reader, tenant("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});
+    await readInBatch(reader, accessTo("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});
     expect(await left(reader)).toEqual(nothing);
-    await readInBatch(reader, tenant("a"), [sleep(0.3)], limits(50)).catch(() => {});
+    await readInBatch(reader, accessTo("a"), [sleep(0.3)], limits(50)).catch(() => {});
     expect(await left(reader)).toEqual(nothing);
   });
 
@@ -334,7 +337,7 @@ test("3,000 interleaved requests of nine tenants over two connections, one in el
       const mine = rows<{ tenant_id: string }>(sql`select tenant_id from pgrcp.documents`);
       const bad = index % 11 === 0 ? [run(index % 2 === 0 ? sql`selec` : sql`select 1 / ${0}::int`)] : [];
       try {
-        const [found] = await database.read("reader", tenant(id), [mine, ...bad], limits(60_000));
+        const [found] = await database.read("reader", accessTo(id), [mine, ...bad], limits(60_000));
         if (found.length === 1 && found[0]?.tenant_id === id) right += 1;
         else wrong += 1;
       } catch {
@@ -355,7 +358,7 @@ test("values come as the same JavaScript values from every database", async () =
   '[1,2.5]'::halfvec as vector, null::text as nothing, '{}'::text[] as empty`,
   );
 
-  const [[row]] = await database.read("reader", tenant("a"), [statement], limits());
+  const [[row]] = await database.read("reader", accessTo("a"), [statement], limits());
 
   expect(row).toEqual({
     int8: 1,
@@ -385,7 +388,7 @@ test("parameters arrive as they were", async () => {
   ${9007199254740993n}::int8 as large, ${new Uint8Array([0, 92, 255])}::bytea as bytes, ${null}::text as nothing, ${[]}::int[] as empty`,
   );
 
-  const [[row]] = await database.read("reader", tenant("a"), [statement], limits());
+  const [[row]] = await database.read("reader", accessTo("a"), [statement], limits());
 
   expect(row).toEqual({
     text: odd,
@@ -472,14 +475,14 @@ const onPostgres = () => {
     const pool = onePool("adder");
     onTestFinished(() => pool.close());
 
-    const writing = writeInTransaction(pool, tenant("failover"), create("failover"), limits());
+    const writing = writeInTransaction(pool, accessTo("failover"), create("failover"), limits());
 
     await expect(writing).rejects.toMatchObject({
       code: ErrorCode.BackendUnavailable,
       data: { retryable: true, detail: "the database takes no writes at present" },
     });
     await readOnly("off");
-    await writeInTransaction(pool, tenant("failover"), create("failover"), limits());
+    await writeInTransaction(pool, accessTo("failover"), create("failover"), limits());
   });
 
   test("an aborted statement is stopped on the server", async () => {

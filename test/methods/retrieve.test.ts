@@ -5,6 +5,7 @@ import { addDocuments } from "../../src/indexing/add-documents.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { planAdd } from "../../src/plan/plan-add.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
 
@@ -380,7 +381,10 @@ test("a corpus made meanwhile with other settings is not written with the wrong 
     database: opened.database,
     embedding,
     limits: { signal: new AbortController().signal, remainingMs: () => 30_000 },
-    by: { source: "s", issuer: "i", subject: "u", tokenId: undefined, trustCeiling: "untrusted" as const },
+    by: {
+      ...accessTo(tenantId),
+      ...{ source: "s", issuer: "i", subject: "u", tokenId: undefined, trustCeiling: "untrusted" as const },
+    },
     fields: offer.add.fields,
     ...configSchema.parse({}).indexing,
     create: "corpus" as const,

@@ -6,6 +6,7 @@ import * as write from "../../src/sql/documents.ts";
 import * as recall from "../../src/sql/recall.ts";
 import { compile, type Statement, sql } from "../../src/sql/sql.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
 
@@ -94,7 +95,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     ...BY,
   });
   const text = "\u{1F600} amber basalt";
-  await opened.database.write("adder", corpus.tenantId, limits(), async ({ query }) => {
+  await opened.database.write("adder", accessTo(corpus.tenantId), limits(), async ({ query }) => {
     await query(createTenant(corpus.tenantId));
     await query(createCorpus(corpus));
     const documents = [document("a", text, 1), document("B", text, 1), document("b", text, 2)];
@@ -110,7 +111,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     await query(write.advanceCorpus(key, version(1, "add", 4, 4)));
     await query(write.recordVersion(key, version(1, "add", 4, 4)));
   });
-  await opened.database.write("deleter", corpus.tenantId, limits(), async ({ query }) => {
+  await opened.database.write("deleter", accessTo(corpus.tenantId), limits(), async ({ query }) => {
     expect(await query(write.lockCorpus(key))).toMatchObject([
       { version: 1, nextChunk: 4, liveChunks: 4, liveLength: 12 },
     ]);
@@ -121,7 +122,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     await query(write.advanceCorpus(key, version(2, "delete", 3, 4)));
     await query(write.recordVersion(key, version(2, "delete", 3, 4)));
   });
-  await opened.database.write("adder", corpus.tenantId, limits(), async ({ query }) => {
+  await opened.database.write("adder", accessTo(corpus.tenantId), limits(), async ({ query }) => {
     expect(await query(write.lockCorpus(key))).toEqual([
       {
         ...{ version: 2, nextChunk: 4, liveDocuments: 3, liveChunks: 3, liveLength: 9 },
@@ -143,7 +144,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
 
 /** The reader's answer, which must be the operator's too: its policies let every tenant through, the statement does not. */
 async function read<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-  const [rows] = await opened.database.read("reader", CORPUS.tenantId, [statement], limits());
+  const [rows] = await opened.database.read("reader", accessTo(CORPUS.tenantId), [statement], limits());
   expect(await opened.operator.read(statement)).toEqual(rows);
   return rows;
 }
@@ -289,7 +290,7 @@ test("every type of filter field comes back as it was written, lists in their or
   const key = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
   const full = { ...chunk(100, "all", "[1,0]"), fields: new Map(Object.entries(values)) };
   const none = chunk(101, "all", "[1,0]", { ordinal: 1 });
-  await opened.database.write("adder", CORPUS.tenantId, limits(), ({ query }) =>
+  await opened.database.write("adder", accessTo(CORPUS.tenantId), limits(), ({ query }) =>
     query(write.insertChunks(key, "shared", 9, FIELDS, [full, none])),
   );
 
@@ -304,7 +305,7 @@ test("every type of filter field comes back as it was written, lists in their or
 
 test("a corpus is made once, and only for a tenant that is there", async () => {
   const rows = (corpus: Corpus) =>
-    opened.database.write("adder", corpus.tenantId, limits(), ({ query }) => query(createCorpus(corpus)));
+    opened.database.write("adder", accessTo(corpus.tenantId), limits(), ({ query }) => query(createCorpus(corpus)));
 
   expect(await rows({ ...CORPUS, name: "second" as CorpusName })).toMatchObject([{ name: "second" }]);
   expect(await rows({ ...CORPUS, name: "second" as CorpusName, language: "german" })).toEqual([]);

@@ -36,6 +36,7 @@ import {
 } from "../../src/sql/sessions.ts";
 import type { SqlValue, Statement } from "../../src/sql/sql.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
 
@@ -202,7 +203,7 @@ describe("on the migrated database", () => {
   let opened: TestDatabase;
   beforeAll(async () => {
     opened = await openTestDatabase({ fields: EVERY_FIELD });
-    await opened.database.write("adder", CORPUS.tenantId, limits(), async (transaction) => {
+    await opened.database.write("adder", accessTo(CORPUS.tenantId), limits(), async (transaction) => {
       await transaction.query(createTenant(CORPUS.tenantId));
       await transaction.query(createCorpus(CORPUS));
     });
@@ -235,7 +236,7 @@ async function undo(database: Pick<TestDatabase["operator"], "write">, statement
 
 async function runAs(database: Database, role: DatabaseRole, statement: Statement<unknown>) {
   if (role !== "reader")
-    return undo({ write: (work) => database.write(role, CORPUS.tenantId, limits(), work) }, statement);
-  const [rows] = await database.read(role, CORPUS.tenantId, [statement], limits());
+    return undo({ write: (work) => database.write(role, accessTo(CORPUS.tenantId), limits(), work) }, statement);
+  const [rows] = await database.read(role, accessTo(CORPUS.tenantId), [statement], limits());
   return rows;
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TenantId } from "../../src/catalog/corpus.ts";
+import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD } from "../support/every-field.ts";
 import { type Caller, callerOf } from "../support/method-caller.ts";
@@ -138,7 +139,7 @@ describe("the catalogue has no row that breaks a rule", () => {
   test("the deleter's versions are of its own kind, and nobody writes a document without a tenant", async () => {
     const limits = { signal: new AbortController().signal, timeoutMs: 10_000 };
     const attempt = (role: "adder" | "deleter", tenant: string, text: string) =>
-      opened.database.write(role, tenant as TenantId, limits, (transaction) =>
+      opened.database.write(role, accessTo(tenant), limits, (transaction) =>
         transaction.query({ text, values: [], decode: (row) => row }),
       );
     const version = (action: string) =>

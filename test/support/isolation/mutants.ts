@@ -61,14 +61,15 @@ function predicatePatches(): Patch[] {
 const SETTING_PATCHES: readonly Patch[] = ["src/db/pools.ts", "src/db/embedded-source.ts"].flatMap((file) => [
   {
     file,
-    find: /text: (?:SET_TENANT|SET_ROLE_AND_TENANT),/,
+    find: /text: (?:SET_ACCESS|SET_ROLE_AND_ACCESS),/,
     replace: (text: string) => text.replace(/: (\w+),/, ": globalThis.mutant.settingText($1),"),
     times: 1,
   },
   {
     file,
-    find: /values: \[(?:role, )?tenantId \?\? ""/,
-    replace: (text: string) => text.replace('tenantId ?? ""', 'globalThis.mutant.settingTenant(tenantId ?? "")'),
+    find: /values: \[(?:role, )?access\?\.tenantId \?\? ""/,
+    replace: (text: string) =>
+      text.replace('access?.tenantId ?? ""', 'globalThis.mutant.settingTenant(access?.tenantId ?? "")'),
     times: 1,
   },
 ]);
@@ -82,7 +83,7 @@ const CACHE_PATCH: Patch = {
   times: 1,
 };
 
-/** The caller's tenant is compared once more where both protections take theirs from. It is off in the copy: it would hide them. */
+/** The caller's tenant is compared with that of the corpus, which the predicates take theirs from. Off in the copy: it would hide them. */
 const GUARD_PATCH: Patch = {
   file: "src/methods/find-corpus.ts",
   find: "corpus.tenantId !== call.principal.tenantId",

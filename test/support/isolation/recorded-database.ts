@@ -32,12 +32,12 @@ export function recorded(database: Database, record: DatabaseRecord): Database {
   });
   return {
     kind: database.kind,
-    read(role, tenantId, statements, limits) {
+    read(role, access, statements, limits) {
       statements.forEach(note);
-      return counted(role, () => database.read(role, tenantId, statements, limits));
+      return counted(role, () => database.read(role, access, statements, limits));
     },
-    write(role, tenantId, limits, work) {
-      return counted(role, () => database.write(role, tenantId, limits, (transaction) => work(noted(transaction))));
+    write(role, access, limits, work) {
+      return counted(role, () => database.write(role, access, limits, (transaction) => work(noted(transaction))));
     },
     isReachable: (timeoutMs) => database.isReachable(timeoutMs),
     close: () => database.close(),
