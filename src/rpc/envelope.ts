@@ -1,20 +1,8 @@
 import { invalidRequest, parseError, payloadTooLarge, type RpcError } from "../protocol/errors.ts";
-import { isObject, type Params } from "../protocol/params.ts";
-import type { JsonRpcId } from "../protocol/wire.ts";
+import { type Message, readMessage } from "../protocol/message.ts";
 import type { RequestPath } from "./request-path.ts";
 
-export interface CallMessage {
-  readonly kind: "call";
-  readonly id: JsonRpcId;
-  readonly method: string;
-  readonly params: unknown;
-}
-
-/** One JSON-RPC message, sorted. A refusal is answered with its error; a notification never is. */
-export type Message =
-  | CallMessage
-  | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
-  | { readonly kind: "refusal"; readonly id: JsonRpcId | null; readonly error: RpcError };
+export { type CallMessage, type Message, readId } from "../protocol/message.ts";
 
 export type Envelope =
   | { readonly kind: "single"; readonly message: Message }
@@ -62,33 +50,4 @@ function readBatched(value: unknown, isAlone: boolean): Message {
   const message = readMessage(value);
   if (isAlone || message.kind !== "call" || message.method !== "initialize") return message;
   return { kind: "refusal", id: message.id, error: invalidRequest("initialize is sent alone in its body") };
-}
-
-function readMessage(value: unknown): Message {
-  const refuse = (id: JsonRpcId | null, detail: string): Message => ({
-    kind: "refusal",
-    id,
-    error: invalidRequest(detail),
-  });
-  if (!isObject(value)) return refuse(null, "a message is an object");
-  const method = own(value, "method");
-  const params = own(value, "params");
-  // Even without `jsonrpc`: the sender of a message without an id waits for no answer (ruling 7).
-  if (typeof method === "string" && !Object.hasOwn(value, "id")) return { kind: "notification", method, params };
-  const id = readId(own(value, "id"));
-  if (own(value, "jsonrpc") !== "2.0") return refuse(id, 'jsonrpc must be "2.0"');
-  if (typeof method !== "string") return refuse(id, "method must be a string");
-  if (id === null) return refuse(null, "id must be a string or a number that a double holds exactly");
-  if (method.startsWith("notifications/")) return refuse(id, "a notification has no id");
-  return { kind: "call", id, method, params };
-}
-
-/** Members count only when they are the message's own: `__proto__` in a body lends nothing. */
-const own = (message: Params, name: string): unknown => (Object.hasOwn(message, name) ? message[name] : undefined);
-
-/** The id if it can be echoed with its type and value, else null (ruling 8). */
-export function readId(value: unknown): JsonRpcId | null {
-  if (typeof value === "string") return value;
-  if (typeof value !== "number" || !Number.isFinite(value)) return null;
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? null : value;
 }
