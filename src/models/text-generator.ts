@@ -4,6 +4,8 @@ export interface Prompt {
   readonly user: string;
   /** Longest answer, in the model's own tokens. */
   readonly maxTokens: number;
+  /** Who waits for it: a search, which goes first, or a write. */
+  readonly kind: "query" | "document";
 }
 
 /** Writes text to a prompt: for `query/transform`, and for the context of chunks. */
@@ -11,7 +13,8 @@ export interface TextGenerator {
   /** What the provider calls its model. */
   readonly identity: string;
   /**
-   * The answer's text, not blank. Asked for as deterministically as the provider can (temperature 0).
+   * The answer's text, not blank, well-formed and without U+0000. Asked for as deterministically as the provider can
+   * (temperature 0).
    *
    * @throws RpcError -32010 when the provider fails or answers no text; the signal's own reason when it aborts
    */

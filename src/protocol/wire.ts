@@ -56,4 +56,14 @@ export interface Progress {
 /** RCP §6 `rerank.methods`. */
 export type RerankMethod = "cross-encoder" | "colbert" | "llm";
 
+/** RCP §6 `transform.methods`. */
+export const TRANSFORM_METHODS = ["rewrite", "hyde", "multi-query", "decompose", "step-back"] as const;
+export type TransformMethod = (typeof TRANSFORM_METHODS)[number];
+
+/** RCP §7.8. `queries` is never empty; `hypothetical` is hyde's alone, whose only query is the one that was sent. */
+export interface TransformResult {
+  readonly queries: readonly string[];
+  readonly hypothetical?: string;
+}
+
 export type JsonRpcId = string | number;
