@@ -49,7 +49,12 @@ export async function loadBuiltinModel(
     });
   }, observe);
   // One at a time: the runtime already spreads one inference over all threads.
-  const queue = new WorkQueue({ run: thread.ask, concurrency: 1, maxWaitingCalls: MAX_WAITING_CALLS });
+  const queue = new WorkQueue({
+    name: "the built-in embedding model",
+    run: thread.ask,
+    concurrency: 1,
+    maxWaitingCalls: MAX_WAITING_CALLS,
+  });
   return {
     space: { identity: `${manifest.name}@${weightsHash.slice(0, 12)}`, dimension },
     maxTokens,

@@ -8,6 +8,8 @@ export type Lane = (typeof LANES)[number];
 const PATIENCE = 7;
 
 export interface WorkQueueOptions<Unit, Answer> {
+  /** In the error of a full lane: `the embedding server`. */
+  readonly name: string;
   readonly run: (unit: Unit) => Promise<Answer>;
   /** Units that run at the same time. */
   readonly concurrency: number;
@@ -25,7 +27,7 @@ interface Call<Unit, Answer> {
 
 /**
  * Hands units of work to a few workers. A call's units start in order; between any two of them a call of a more urgent lane
- * goes first, so that a query waits for the units that run and for no others.
+ * goes first, and the calls of one lane take turns: a query waits for one unit of each query before it, and for no others.
  */
 export class WorkQueue<Unit, Answer> {
   readonly #options: WorkQueueOptions<Unit, Answer>;
@@ -49,7 +51,7 @@ export class WorkQueue<Unit, Answer> {
     if (this.#closed) return Promise.reject(this.#closed.error);
     if (units.length === 0) return Promise.resolve([]);
     const calls = this.#lanes[lane];
-    if (calls.length >= this.#options.maxWaitingCalls) return Promise.reject(overloaded());
+    if (calls.length >= this.#options.maxWaitingCalls) return Promise.reject(overloaded(this.#options.name));
     const { promise, resolve, reject } = Promise.withResolvers<readonly Answer[]>();
     const onAbort = () => call.settle({ error: signal?.reason });
     const call: Call<Unit, Answer> = {
@@ -84,7 +86,8 @@ export class WorkQueue<Unit, Answer> {
       const call = calls?.[0];
       if (calls === undefined || call === undefined) return;
       const index = call.started++;
-      if (call.started === call.units.length) remove(calls, call);
+      remove(calls, call);
+      if (call.started < call.units.length) calls.push(call);
       void this.#runUnit(call, index);
     }
   }
@@ -117,9 +120,5 @@ function remove<T>(list: T[], member: T): void {
   if (place >= 0) list.splice(place, 1);
 }
 
-const overloaded = () =>
-  backendUnavailable({
-    retryable: true,
-    retryAfterMs: 1_000,
-    detail: "the embedding model has too many calls waiting",
-  });
+const overloaded = (name: string) =>
+  backendUnavailable({ retryable: true, retryAfterMs: 1_000, detail: `${name} has too many calls waiting` });

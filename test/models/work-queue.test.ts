@@ -6,6 +6,7 @@ function manualWorker(concurrency = 1, maxWaitingCalls = 100) {
   const started: string[] = [];
   const open = new Map<string, { resolve: (answer: string) => void; reject: (error: unknown) => void }>();
   const queue = new WorkQueue<string, string>({
+    name: "the test model",
     concurrency,
     maxWaitingCalls,
     run: (unit) => {
@@ -77,6 +78,17 @@ describe("order", () => {
     for (let i = 0; i <= 7; i++) await finish(`q${i}`);
 
     expect(started).toEqual(["q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "d"]);
+  });
+
+  test("calls of one lane take turns, so that one query does not wait for a long list of them", async () => {
+    const { queue, started, finish } = manualWorker();
+    void queue.submit("query", ["a1", "a2", "a3"]);
+    void queue.submit("query", ["b"]);
+    void queue.submit("query", ["c1", "c2"]);
+
+    for (const unit of ["a1", "a2", "b", "c1", "a3", "c2"]) await finish(unit);
+
+    expect(started).toEqual(["a1", "a2", "b", "c1", "a3", "c2"]);
   });
 
   test("no more units run at once than the concurrency allows", () => {
@@ -152,7 +164,7 @@ describe("failure", () => {
 
     await expect(queue.submit("document", ["one more"])).rejects.toMatchObject({
       code: -32010,
-      data: { retryable: true, retryAfterMs: 1_000 },
+      data: { retryable: true, retryAfterMs: 1_000, detail: "the test model has too many calls waiting" },
     });
     void queue.submit("query", ["taken"]);
     await expect(queue.submit("query", ["taken"], AbortSignal.timeout(1))).rejects.toMatchObject({
