@@ -86,7 +86,7 @@ function tokenSource(file: string, first: string): TokenSource {
 }
 
 /** Undefined, so no token at all, when none was named and the default file is not there: a server may need none. */
-async function readToken(file: string, required: boolean): Promise<string | undefined> {
+export async function readToken(file: string, required: boolean): Promise<string | undefined> {
   let text: string;
   try {
     text = (await readFile(file, "utf8")).trim();
@@ -95,12 +95,21 @@ async function readToken(file: string, required: boolean): Promise<string | unde
     const remedy = "pass --token-file with a file that holds one token";
     throw new CommandFailure(ExitCode.usage, `the token file ${file} cannot be read`, remedy, { cause: error });
   }
-  // A header value: a stray line break or a byte beyond ASCII would otherwise fail deep inside the client.
+  return checkToken(text, file);
+}
+
+/**
+ * A header value: a stray line break or a byte beyond ASCII would otherwise fail deep inside the client.
+ *
+ * @param place where the token stands
+ * @throws CommandFailure
+ */
+export function checkToken(text: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(text)) return text;
   throw new CommandFailure(
     ExitCode.usage,
-    `${file} does not hold one token`,
-    "the file must hold the token and nothing else",
+    `${place} does not hold one token`,
+    `${place} must hold the token and nothing else`,
   );
 }
 

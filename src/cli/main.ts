@@ -66,6 +66,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./retrieve.ts")).registerRetrieve,
   },
   {
+    name: "connect",
+    summary: "be an RCP server on stdio or loopback http that forwards to a server over https",
+    load: async () => (await import("./connect.ts")).registerConnect,
+  },
+  {
     name: "eval",
     summary: "measure retrieval quality on a BEIR-style folder",
     load: async () => (await import("./eval.ts")).registerEval,

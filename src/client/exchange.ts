@@ -149,7 +149,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "no connection within the time allowed",
 };
 
-function connectionError(error: unknown): RcpTransportError {
+/** What became of the connection, from the error of whoever used it. */
+export function connectionError(error: unknown): RcpTransportError {
   const code = causeCode(error);
   const known = UNREACHABLE[code];
   const make = (fault: TransportFault, detail: string, retryable: boolean) =>
