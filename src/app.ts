@@ -20,7 +20,9 @@ import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
 import { HANDLERS } from "./methods/index.ts";
 import { offerOf } from "./methods/offer.ts";
+import { httpReranker } from "./models/http-reranker.ts";
 import { loadEmbeddingModel } from "./models/load-embedding-model.ts";
+import { openAiGenerator } from "./models/openai-generator.ts";
 import type { Observe } from "./observability/observation.ts";
 import { columnValue } from "./plan/check-meta.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
@@ -51,8 +53,11 @@ export async function openBackends(
     openDatabase(config, observe, report),
     loadEmbeddingModel(config.models.embedding, observe),
   ]);
+  const reranker = config.models.reranker && httpReranker(config.models.reranker);
+  const generator = config.models.generator && openAiGenerator(config.models.generator);
   const close = () =>
     closeTogether(
+      ...[reranker, generator].flatMap((one) => (one === undefined ? [] : [() => one.close()])),
       ...(model.status === "fulfilled" ? [() => model.value.close()] : []),
       ...(database.status === "fulfilled" ? [() => database.value.database.close()] : []),
     );
@@ -72,8 +77,8 @@ export async function openBackends(
     database: database.value.database,
     corpora: new CachedCorpusStore(database.value.database),
     embedding: model.value,
-    reranker: undefined,
-    generator: undefined,
+    reranker,
+    generator,
     observe,
   };
   return { services, operator, close };

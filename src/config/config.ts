@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { TRANSFORM_METHODS } from "../protocol/wire.ts";
 import { auth } from "./auth-section.ts";
+import { models } from "./models-section.ts";
 import { milliseconds, path, positive, postgresUrl, secret, url } from "./value-types.ts";
 
 /**
@@ -118,6 +120,8 @@ const limits = z
     maxMetaValueBytes: positive.default(8_192),
     maxMetaDepth: positive.max(64).default(16),
     maxIdsPerDelete: positive.default(1_000),
+    maxInputsPerEmbed: positive.default(100),
+    maxTransformQueries: positive.default(8),
     maxSessionIdBytes: positive.default(256),
     maxIdempotencyKeyBytes: positive.default(256),
   })
@@ -151,39 +155,13 @@ const indexing = z
   })
   .prefault({});
 
-const models = z
-  .strictObject({
-    embedding: z
-      .discriminatedUnion("provider", [
-        z.strictObject({
-          provider: z.literal("builtin"),
-          /** Inference threads; 0 = one per core. */
-          threads: z.int().min(0).default(0),
-        }),
-        z.strictObject({
-          provider: z.literal("openai"),
-          /** Base URL that `/embeddings` is appended to. */
-          url,
-          model: z.string().min(1),
-          apiKey: secret.optional(),
-          dimension: positive,
-          maxTokens: positive.default(8_192),
-          batch: positive.default(64),
-          concurrency: positive.default(4),
-          timeoutMs: milliseconds.default(30_000),
-          retries: z.int().min(0).max(10).default(2),
-          queryPrefix: z.string().default(""),
-          documentPrefix: z.string().default(""),
-        }),
-      ])
-      .prefault({ provider: "builtin" }),
-  })
-  .prefault({});
-
 const capabilities = z
   .strictObject({
     retrieve: z.boolean().default(true),
     index: z.boolean().default(true),
+    embed: z.boolean().default(true),
+    rerank: z.boolean().default(true),
+    transform: z.boolean().default(true),
     chunking: z.boolean().default(true),
     filter: z.boolean().default(true),
     modes: z
@@ -194,6 +172,10 @@ const capabilities = z
       .array(z.enum(["rrf", "weighted", "convex"]))
       .min(1)
       .default(["rrf", "weighted", "convex"]),
+    transformMethods: z
+      .array(z.enum(TRANSFORM_METHODS))
+      .min(1)
+      .default([...TRANSFORM_METHODS]),
   })
   .prefault({});
 

@@ -63,6 +63,15 @@ export const CROSS_CHECKS: readonly Rule[] = [
       ),
   },
   {
+    reads: ["models.reranker.maxCandidates", "retrieval.maxK", "retrieval.maxCandidateK"],
+    find: ({ models: { reranker }, retrieval: { maxK, maxCandidateK } }) =>
+      when(
+        reranker !== undefined && (reranker.maxCandidates < maxK || reranker.maxCandidates > maxCandidateK),
+        "models.reranker.maxCandidates",
+        `candidates are reranked and hits are chosen from those, so this must be from retrieval.maxK (${maxK}) to retrieval.maxCandidateK (${maxCandidateK})`,
+      ),
+  },
+  {
     reads: ["indexing.chunkTokens", "indexing.overlapTokens"],
     find: ({ indexing }) =>
       when(

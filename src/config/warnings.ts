@@ -26,6 +26,19 @@ const WARNINGS: readonly Rule[] = [
   },
   {
     reads: [],
+    find: ({ models }) =>
+      Object.entries(models).flatMap(([name, server]) => {
+        if (server === undefined || !("url" in server) || server.apiKey === undefined) return [];
+        const { protocol, hostname } = new URL(server.url);
+        return when(
+          protocol === "http:" && !isLoopback(hostname),
+          `models.${name}.url`,
+          "plain http: the API key crosses the network in the clear; use https",
+        );
+      }),
+  },
+  {
+    reads: [],
     find: ({ auth }) =>
       when(auth.combinedTokens, "auth.combinedTokens", "a token that leaks may read, add and delete alike"),
   },

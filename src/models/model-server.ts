@@ -1,4 +1,3 @@
-import { ConfigError } from "../config/config-error.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import { postJson } from "./post-json.ts";
 import { ProviderFailure } from "./provider-failure.ts";
@@ -20,8 +19,6 @@ export interface ModelServerKind {
   readonly path: string;
   /** In errors: `the embedding server`. */
   readonly name: string;
-  /** The section of the configuration, for what is wrong with it. */
-  readonly setting: string;
 }
 
 export interface ModelRequest<Answer> {
@@ -51,9 +48,7 @@ export class ModelServer<Answer> {
   readonly #closing = new AbortController();
   readonly #queue: WorkQueue<Unit<Answer>, Answer>;
 
-  /** @throws ConfigError when the key cannot be sent in a header */
   constructor(config: ModelServerConfig, kind: ModelServerKind) {
-    refuseUnsendableKey(config.apiKey, kind.setting);
     this.#config = config;
     this.#kind = kind;
     this.#url = endpoint(config.url, kind.path);
@@ -122,10 +117,4 @@ function endpoint(base: string, path: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
   return url.href;
-}
-
-function refuseUnsendableKey(apiKey = "", setting: string): void {
-  // fetch would refuse it too, at every request, with a message that quotes it.
-  if (/[^\x21-\x7e]/.test(apiKey))
-    throw new ConfigError([`${setting}.apiKey: only visible ASCII characters, without spaces or line breaks`]);
 }

@@ -16,12 +16,10 @@ const BYTES_PER_NUMBER = 48;
  *
  * Texts go out in batches, queries before documents. `countTokens` is an estimate that errs on the high side, since the server's
  * tokenizer is unknown.
- *
- * @throws ConfigError when the key cannot be sent in a header
  */
 export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingModel {
   const { dimension, model } = config;
-  const kind = { path: "embeddings", name: "the embedding server", setting: "models.embedding" };
+  const kind = { path: "embeddings", name: "the embedding server" };
   const server = new ModelServer<Float32Array[]>(config, kind);
   return {
     space: { identity: `${model}@${dimension}`, dimension },

@@ -79,15 +79,6 @@ test("is content with TLS files that fit and keys that are there, and only warns
   });
 });
 
-test("an API key that cannot be sent is found without asking the embedding server", async () => {
-  const embedding = { provider: "openai", url: "http://127.0.0.1:9/v1", model: "m", dimension: 8, apiKey: "a key" };
-
-  const { code, rows } = await doctor({ models: { embedding } });
-
-  expect(code).toBe(2);
-  expect(rows["embedding model"]).toMatch(/^error\n {2}models\.embedding\.apiKey: only visible ASCII/);
-});
-
 test("a Postgres that does not answer does not hide the other checks", async () => {
   const { code, rows } = await doctor({ database: { url: "postgres://127.0.0.1:1/docs" } });
 

@@ -170,6 +170,53 @@ describe("auth.tenantPattern", () => {
   });
 });
 
+describe("models", () => {
+  const reranker = (more: string, retrieval = "") =>
+    `models: {reranker: {provider: tei, url: 'http://127.0.0.1:8080', model: m${more}}}\nretrieval: {${retrieval}}`;
+
+  test.each([
+    [", maxCandidates: 99", "", /^models\.reranker\.maxCandidates: .*from retrieval\.maxK \(100\)/],
+    [", maxCandidates: 1001", "", /^models\.reranker\.maxCandidates: .*to retrieval\.maxCandidateK \(1000\)/],
+    ["", "maxK: 201", /^models\.reranker\.maxCandidates: /],
+    ["", "maxCandidateK: 150", /^models\.reranker\.maxCandidates: /],
+    [", maxCandidates: 100", "", undefined],
+    [", maxCandidates: 1000", "", undefined],
+    ["", "", undefined],
+  ])("a reranker with %j and retrieval {%s}", async (more, retrieval, problem) => {
+    const found = await only(reranker(more, retrieval));
+    if (problem === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatch(problem);
+  });
+
+  test.each(["a key", "key\\n", "schlüssel"])("a key that no header can hold, %j, is refused unseen", async (key) => {
+    const found = await only(`models: {generator: {url: 'http://h/v1', model: m, apiKey: "${key}"}}`);
+
+    expect(found).toBe("models.generator.apiKey: only visible ASCII characters, without spaces or line breaks");
+  });
+
+  test("without a reranker, maxK may be anything", async () => {
+    expect(await only("retrieval: {maxK: 500}")).toBeUndefined();
+  });
+
+  test("a key that crosses a network in the clear is warned of", async () => {
+    const of = async (url: string, key = ", apiKey: k") =>
+      configWarnings(
+        await loadText(
+          `models: {reranker: {provider: jina, url: '${url}', model: m${key}}, generator: {url: '${url}', model: m${key}}, embedding: {provider: openai, dimension: 8, url: '${url}', model: m${key}}}`,
+        ),
+      );
+
+    expect(await of("http://models.example/v1")).toEqual(
+      ["embedding", "reranker", "generator"].map((name) =>
+        expect.stringMatching(new RegExp(`^models\\.${name}\\.url: plain http`)),
+      ),
+    );
+    expect(await of("https://models.example/v1")).toEqual([]);
+    expect(await of("http://127.0.0.1:8080")).toEqual([]);
+    expect(await of("http://models.example/v1", "")).toEqual([]);
+  });
+});
+
 describe("the rest", () => {
   test.each([
     ["auth: {tenantClaim: 'a..b'}", /^auth\.tenantClaim: must be claim names joined by single dots/],
