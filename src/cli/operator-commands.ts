@@ -4,6 +4,7 @@ import type { OperatorDatabase } from "../db/database.ts";
 import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { createTenant, listTenants } from "../maintenance/tenants.ts";
+import { hasNul, isWellFormed } from "../protocol/text.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 
 /** Operator commands as data, so that the same ones run in a command's own process and, over the control socket, in the server's. */
@@ -30,10 +31,12 @@ function command<Shape extends z.ZodType>(
     run(context, args) {
       const parsed = shape.safeParse(args);
       if (parsed.success) return run(context, parsed.data);
-      const place = parsed.error.issues[0]?.path.join(".");
+      const [issue] = parsed.error.issues;
+      const place = issue?.path.join(".");
+      const why = issue?.code === "custom" ? ` ${issue.message}` : "";
       throw new CommandFailure(
         ExitCode.usage,
-        `the arguments of this command do not hold${place ? `: ${place}` : ""}`,
+        `the arguments of this command do not hold${place ? `: ${place}${why}` : ""}`,
         "use the pgrcp of the same version as the server",
       );
     },
@@ -44,7 +47,11 @@ async function* rowsOf(load: Promise<readonly object[]>): OperatorRows {
   yield* await load;
 }
 
-const text = z.string().min(1);
+/** What Postgres can compare: it takes no U+0000, and half a surrogate pair would become another character on its way. */
+const text = z
+  .string()
+  .min(1)
+  .refine((value) => !hasNul(value) && isWellFormed(value), "must be well-formed text without U+0000");
 const address = z.strictObject({ tenant: text, corpus: text });
 
 const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([

@@ -180,6 +180,8 @@ describe("starting", () => {
 });
 
 describe("bad input", () => {
+  const ADDRESS = { tenant: "a", corpus: "default" };
+
   test.each<[string, string | Uint8Array]>([
     ["nothing", ""],
     ["a line that is no JSON", "hello\n"],
@@ -210,6 +212,16 @@ describe("bad input", () => {
     ["a missing argument", { command: "documents.list", args: { tenant: "a" } }, /arguments .*: corpus/],
     ["an unknown argument", { command: "tenants.list", args: { sql: "select 1" } }, /arguments/],
     ["an argument of another type", { command: "tenants.create", args: { tenant: 7 } }, /arguments .*: tenant/],
+    ["a tenant with U+0000", { command: "tenants.create", args: { tenant: "a\0b" } }, /: tenant must be .* U\+0000$/],
+    ["a tenant to look for with U+0000", { command: "corpora.list", args: { tenant: "\0" } }, /: tenant must be/],
+    ["a corpus with U+0000", { command: "documents.export", args: { tenant: "a", corpus: "\0" } }, /: corpus must be/],
+    ["an id with U+0000", { command: "documents.show", args: { ...ADDRESS, id: "a\0b" } }, /: id must be/],
+    [
+      "half a surrogate pair",
+      { command: "documents.show", args: { ...ADDRESS, id: "\ud83d" } },
+      /: id must be well-formed/,
+    ],
+    ["a source with U+0000", { command: "documents.list", args: { ...ADDRESS, source: "\0" } }, /: source must be/],
   ])("%s is refused", async (_name, request, message) => {
     const { path } = await start();
 
