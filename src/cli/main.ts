@@ -1,7 +1,7 @@
 import { debuglog } from "node:util";
 import { Command, CommanderError } from "commander";
 import { programVersion } from "../protocol/program-version.ts";
-import { ExitCode, formatFailure, toFailure } from "./exit.ts";
+import { CommandFailure, ExitCode, formatFailure, toFailure } from "./exit.ts";
 
 /** The program `pgrcp`: picks a subcommand, loads that file alone, and turns whatever is thrown into two lines and an exit code. */
 
@@ -99,8 +99,7 @@ async function build(args: readonly string[]): Promise<Command> {
 
 /** Runs one command line and sets the process's exit code; it does not end the process, so that output is flushed. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that has seen enough (`| head`) is not a failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  process.stdout.on("error", endWithoutOutput);
   try {
     const program = await build(args);
     if (args.length === 0) program.help({ error: true });
@@ -108,6 +107,14 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** A reader that has seen enough (`| head`) is not a failure; output that could not be kept is one, however far the command came. */
+function endWithoutOutput(error: NodeJS.ErrnoException): never {
+  if (error.code === "EPIPE") process.exit(ExitCode.ok);
+  const message = `standard output cannot be written (${error.code ?? error.message})`;
+  const remedy = "make room where it goes, or send it elsewhere";
+  process.exit(report(new CommandFailure(ExitCode.environment, message, remedy, { cause: error })));
 }
 
 function report(error: unknown): number {

@@ -36,7 +36,8 @@ function endIfStopped(error: unknown): void {
 
 async function run(option: ConfigOption, stop: StopRequest, closeLater: (close: Close) => void): Promise<void> {
   const config = await configOf(option);
-  const observe = createLogger(config.log);
+  // Not pino's own way to standard output: where there is no room, that tries again for ever and holds the process up.
+  const observe = createLogger(config.log, process.stdout);
   void stop.requested.then(({ by }) => observe({ kind: "stopping", reason: by }));
   for (const text of configWarnings(config)) observe({ kind: "warning", text });
   const backends = await open(config, observe, stop.signal);

@@ -16,10 +16,10 @@ const LEVELS = {
   warning: "warn",
 } as const satisfies Record<Observation["kind"], Level>;
 
-/** An observer that writes one JSON line per observation. @param destination standard output when absent */
-export function createLogger({ level }: { readonly level: LevelWithSilent }, destination?: DestinationStream): Observe {
+/** An observer that writes one JSON line per observation. */
+export function createLogger({ level }: { readonly level: LevelWithSilent }, destination: DestinationStream): Observe {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "event" };
-  const logger = destination === undefined ? pino(options) : pino(options, destination);
+  const logger = pino(options, destination);
   return (observation) => {
     const { kind, ...fields } = observation;
     logger[LEVELS[kind]]("error" in fields ? { ...fields, error: chainOf(fields.error) } : fields, kind);

@@ -1,6 +1,9 @@
+import { type StdioOptions, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FirstRunKeyUnusable } from "../../src/auth/first-run-keys.ts";
@@ -58,6 +61,50 @@ describe("the program", () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/^error: the configuration has 1 problem:\n {2}- server\.prot/);
     expect(stderr).toMatch(/\nremedy: /);
+  });
+});
+
+describe("standard output", () => {
+  const LAUNCHER = fileURLToPath(new URL("../../bin/pgrcp.mjs", import.meta.url));
+
+  /** How a command ends with another standard output. */
+  function endOf(args: readonly string[], stdout: number | "pipe", env: NodeJS.ProcessEnv = {}) {
+    const stdio: StdioOptions = ["ignore", stdout, "pipe"];
+    const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd, stdio, env: { ...process.env, ...env } });
+    child.stdout?.destroy();
+    let stderr = "";
+    child.stderr?.on("data", (piece: Buffer) => {
+      stderr += piece.toString();
+    });
+    return new Promise((resolve) => child.on("close", (code) => resolve({ code, stderr })));
+  }
+
+  describe.runIf(existsSync("/dev/full"))("that has no room", () => {
+    const ending = {
+      code: 6,
+      stderr:
+        "error: standard output cannot be written (ENOSPC)\nremedy: make room where it goes, or send it elsewhere\n",
+    };
+    let full: number;
+    beforeAll(() => {
+      full = openSync("/dev/full", "w");
+    });
+    afterAll(() => closeSync(full));
+
+    test("is a failure with a line and a remedy", async () => {
+      expect(await endOf(["--help"], full)).toEqual(ending);
+    });
+
+    test("ends a server whose log goes there", async () => {
+      // A warning is the first line of the log.
+      const env = { PGRCP_LIMITS__MAX_TEXT_BYTES: "2000000", PGRCP_SERVER__PORT: "0", PGRCP_CONFIG: undefined };
+
+      expect(await endOf(["serve"], full, env)).toEqual(ending);
+    });
+  });
+
+  test("that nobody reads any more is a quiet end", async () => {
+    expect(await endOf(["--help"], "pipe")).toEqual({ code: 0, stderr: "" });
   });
 });
 
