@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectIsolation, printRun } from "../support/isolation/expect-run.ts";
 import { mutantPatches, predicateSites } from "../support/isolation/mutants.ts";
 import { disablePolicies, tenantTables } from "../support/isolation/policies.ts";
 import { leaksOf, type RunReport, runOperations } from "../support/isolation/run-operations.ts";
@@ -42,15 +43,6 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
 const noticed = (all: Readonly<Record<string, string | undefined>>): string[] =>
   Object.keys(all).filter((name) => all[name] === undefined);
 
-/** What the random operations must have been, each at least once. */
-const KINDS = [
-  ...["dense", "sparse", "hybrid", "pinned", "own version", "stolen version"].map((what) => `retrieve ${what}`),
-  ...["index/add", "index/delete", "add stolen ids", "delete stolen ids", "initialize", "info", "ping", "shutdown"],
-  ...["shutdown of a stolen session", "stolen session", "ended session", "corpus of another", "wrong credential"],
-  ...["unbuilt method", "cancel of another's call"],
-  ...["(in a batch of five)", "(in an own session)", "(with identity members)"],
-];
-
 const MINUTES = 60_000;
 const seed = testSeed();
 const sites = predicateSites();
@@ -76,23 +68,16 @@ afterAll(async () => {
   await copy?.remove();
 });
 
-const print = (title: string, { operations, ms, tally }: RunReport) =>
-  console.log(`${title}: ${operations} operations in ${(ms / 1000).toFixed(1)} s, seed ${seed}\n${tally}`);
-
 describe("three tenants with the same ids and texts meet nothing of each other", () => {
   test(
     "under policies and predicates",
     async () => {
       expect(await plain.call("selfTest")).toBeUndefined();
 
-      const report = await runOperations(plain, issuer, { seed, operations: 2_000, perPhase: 400 });
+      const report = await runOperations(plain, { seed, operations: 2_000, perPhase: 400 });
 
-      print("policies and predicates", report);
-      expect(report.problems).toEqual([]);
-      expect(report.operations).toBeGreaterThanOrEqual(2_000);
-      expect(report.tally.kinds()).toEqual(expect.arrayContaining(KINDS));
-      const disturbed = report.tally.total("cut off", "timed out", "cancelled");
-      expect(disturbed).toBeGreaterThanOrEqual(0.05 * report.operations);
+      printRun("policies and predicates", seed, report);
+      expectIsolation(report, 2_000);
       const { internalErrors, identityIgnored } = await plain.call("report");
       expect(internalErrors).toEqual([]);
       expect(identityIgnored).toBeGreaterThan(0);
@@ -120,10 +105,10 @@ describe("three tenants with the same ids and texts meet nothing of each other",
       const enable = await disablePolicies(plain, TABLE_NAMES);
       expect(await plain.call("selfTest")).toContain("row level security");
 
-      const report = await runOperations(plain, issuer, { seed: seed + 1, operations: 600, perPhase: 300 });
+      const report = await runOperations(plain, { seed: seed + 1, operations: 600, perPhase: 300 });
 
       await enable();
-      print("predicates alone", report);
+      printRun("predicates alone", seed + 1, report);
       expect(report.problems).toEqual([]);
       expect((await plain.call("report")).internalErrors).toEqual([]);
     },
@@ -135,9 +120,9 @@ describe("three tenants with the same ids and texts meet nothing of each other",
     async () => {
       await mutants.call("removePredicates", ALL_SITES);
 
-      const report = await runOperations(mutants, issuer, { seed: seed + 2, operations: 600, perPhase: 300 });
+      const report = await runOperations(mutants, { seed: seed + 2, operations: 600, perPhase: 300 });
 
-      print("policies alone", report);
+      printRun("policies alone", seed + 2, report);
       expect(report.problems).toEqual([]);
       const { statements, internalErrors } = await mutants.call("report");
       expect(internalErrors).toEqual([]);
@@ -150,7 +135,7 @@ describe("three tenants with the same ids and texts meet nothing of each other",
 
 /** Runs until something of another tenant is seen, at most so many operations. */
 async function untilLeak(name: string, index: number): Promise<RunReport> {
-  const report = await runOperations(mutants, issuer, {
+  const report = await runOperations(mutants, {
     seed: seed + 100 + index,
     operations: 400,
     perPhase: 100,

@@ -1,7 +1,6 @@
 import type { ResolvedFilter } from "../../../src/plan/filter.ts";
 import type { Hit, RetrieveMode, RetrieveResult } from "../../../src/protocol/wire.ts";
 import { evaluateFilter } from "../evaluate-filter.ts";
-import { testEmbeddingModel } from "../test-embedding.ts";
 import type { CorpusModel } from "./corpus-model.ts";
 import type { SentDocument } from "./sent-documents.ts";
 
@@ -21,7 +20,6 @@ export interface Asked {
 /** Half-precision numbers in the database against double precision here. */
 const TOLERANCE = 2e-3;
 
-const embedding = testEmbeddingModel();
 const never = new AbortController().signal;
 
 /**
@@ -37,7 +35,7 @@ export async function checkHits(result: RetrieveResult, asked: Asked, model: Cor
     problems.push("foreign row: a chunk is there twice");
   if (hits.length > asked.k) problems.push("wrong answer: more hits than k");
   if (!isRanked(hits)) problems.push("wrong answer: hits are not in order");
-  if (asked.includeVectors && asked.includeText) problems.push(...(await checkVectors(hits, asked)));
+  if (asked.includeVectors && asked.includeText) problems.push(...(await checkVectors(hits, asked, model)));
 
   const isWhole = asked.mode === "dense" && hits.length < asked.k && asked.minScore === undefined;
   if (!isWhole) return problems;
@@ -69,9 +67,14 @@ const isRanked = (hits: readonly Hit[]): boolean =>
   hits.every((hit, index) => index === 0 || (hits[index - 1]?.score ?? 0) >= hit.score);
 
 /** A hit's vector is that of its own text, and its dense score the cosine of both. */
-async function checkVectors(hits: readonly Hit[], { query, mode }: Asked): Promise<string[]> {
+async function checkVectors(
+  hits: readonly Hit[],
+  { query, mode }: Asked,
+  { embedding }: CorpusModel,
+): Promise<string[]> {
   const texts = hits.map(({ citation, text }) => `${citation.title}\n${text}`);
-  const [asked, ...own] = await embedding.embed([query, ...texts], "document", never);
+  const [asked] = await embedding.embed([query], "query", never);
+  const own = await embedding.embed(texts, "document", never);
   return hits.flatMap(({ vector, scores }, index) => {
     const expected = own[index] ?? new Float32Array();
     const isOwn = vector?.every((value, place) => Math.abs(value - (expected[place] ?? 0)) < TOLERANCE);

@@ -1,3 +1,4 @@
+import type { EmbeddingModel } from "../../../src/models/embedding.ts";
 import { documentOf, type Owner, type SentDocument } from "./sent-documents.ts";
 
 /** What a document is: one of its variants, or not there. */
@@ -37,6 +38,8 @@ const NOTHING: ReadonlySet<State> = new Set([null]);
 /** What one corpus of one tenant can hold, given what its clients sent and were told. Knows nothing of other corpora. */
 export class CorpusModel {
   readonly owner: Owner;
+  /** What its server embeds with. */
+  readonly embedding: EmbeddingModel;
   /** Tokens of versions that add calls were told, with what they wrote. */
   readonly versions = new Map<string, ReadonlyMap<string, State>>();
   /** Versions that were made for certain, and those that perhaps were. */
@@ -45,8 +48,9 @@ export class CorpusModel {
   readonly #documents = new Map<string, Tracked>();
   #clock = 0;
 
-  constructor(owner: Owner) {
+  constructor(owner: Owner, embedding: EmbeddingModel) {
     this.owner = owner;
+    this.embedding = embedding;
   }
 
   /** A moment, to ask later what held from then on. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Response } from "../rcp-server.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import type { Call, Pending } from "./call.ts";
+import type { Deployment } from "./deployment.ts";
 import type { HttpClient } from "./http-client.ts";
 import type { Exchange } from "./random-exchange.ts";
 import type { Outcome, Tally } from "./tally.ts";
@@ -17,6 +18,7 @@ export interface Problem {
 }
 
 export interface Bench {
+  readonly deployment: Deployment;
   readonly world: World;
   readonly client: HttpClient;
   readonly tally: Tally;
@@ -24,6 +26,9 @@ export interface Bench {
   /** Of random choices that are not part of what is asked: when to cut off, when to cancel. */
   readonly random: SeededRandom;
 }
+
+/** Notes what is wrong with no one call. */
+export const note = ({ problems }: Bench, problem: string): void => void problems.push({ kind: "(check)", problem });
 
 /** Only a call in a session can be cancelled (RCP §7.14). */
 export const randomDisturbance = (random: SeededRandom, { session }: Exchange): Disturbance =>

@@ -1,4 +1,5 @@
 import http from "node:http";
+import https from "node:https";
 
 export interface HttpAnswer {
   readonly status: number;
@@ -17,16 +18,22 @@ export interface HttpClient {
   close(): void;
 }
 
-/** A client with connections that it keeps and that different callers' requests share, as behind a gateway. */
-export function httpClient(url: string): HttpClient {
+/**
+ * A client with connections that it keeps and that different callers' requests share, as behind a gateway.
+ *
+ * @param authority certificate of the authority to trust, for an `https:` address
+ */
+export function httpClient(url: string, authority?: string): HttpClient {
   const { hostname, port } = new URL(url);
-  const agent = new http.Agent({ keepAlive: true });
+  const isTls = authority !== undefined;
+  const agent = isTls ? new https.Agent({ keepAlive: true, ca: authority }) : new http.Agent({ keepAlive: true });
+  const { request: send } = isTls ? https : http;
   return {
     post(path, body, headers) {
       const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer | undefined>();
       let isCut = false;
       const fail = (error: Error) => (isCut ? resolve(undefined) : reject(error));
-      const request = http.request({ agent, hostname, port, path, method: "POST", headers }, (response) => {
+      const request = send({ agent, hostname, port, path, method: "POST", headers }, (response) => {
         const pieces: Buffer[] = [];
         response.on("data", (piece: Buffer) => pieces.push(piece));
         response.on("error", fail);

@@ -1,13 +1,13 @@
 import { SeededRandom } from "../seeded-random.ts";
-import type { TestIssuer } from "../test-issuer.ts";
 import { type Call, reading } from "./call.ts";
 import { initializeCall } from "./core-calls.ts";
+import type { Deployment } from "./deployment.ts";
 import { type Bench, type Problem, perform, performOne, randomDisturbance } from "./exchange.ts";
 import { httpClient } from "./http-client.ts";
 import { randomExchange } from "./random-exchange.ts";
+import { pinCall } from "./retrieves.ts";
 import { EVERYWHERE } from "./sent-documents.ts";
 import { settle } from "./settle.ts";
-import type { Subject } from "./subject.ts";
 import { Tally } from "./tally.ts";
 import { makeWorld, PLACES } from "./world.ts";
 import { addCall } from "./writes.ts";
@@ -27,6 +27,8 @@ export interface RunReport {
   /** Requests sent, without those that prepare and look. */
   readonly operations: number;
   readonly ms: number;
+  /** Compares everything with its model once more, when nobody has asked for anything meanwhile. @returns what is wrong */
+  compareAgain(): Promise<readonly Problem[]>;
 }
 
 const AT_A_TIME = 8;
@@ -38,11 +40,12 @@ export const leaksOf = ({ problems }: Pick<RunReport, "problems">): readonly Pro
   problems.filter(({ problem }) => /^foreign (row|id|count|access)/.test(problem));
 
 /** Three new tenants, the same documents for each, and random operations by all of them at once. */
-export async function runOperations(subject: Subject, issuer: TestIssuer, options: RunOptions): Promise<RunReport> {
+export async function runOperations(deployment: Deployment, options: RunOptions): Promise<RunReport> {
   const startedAt = performance.now();
-  const client = httpClient(subject.url);
+  const client = httpClient(deployment.url, deployment.authority);
   const bench: Bench = {
-    world: await makeWorld(subject, issuer),
+    deployment,
+    world: await makeWorld(deployment),
     client,
     tally: new Tally(),
     problems: [],
@@ -52,7 +55,7 @@ export async function runOperations(subject: Subject, issuer: TestIssuer, option
   const isOver = () => options.untilLeak === true && leaksOf(bench).length > 0;
   try {
     await prepare(bench);
-    await settle(bench, subject, isOver);
+    await settle(bench, isOver);
     while (operations < options.operations && !isOver()) {
       const end = Math.min(operations + options.perPhase, options.operations);
       const takeTurns = async () => {
@@ -62,12 +65,29 @@ export async function runOperations(subject: Subject, issuer: TestIssuer, option
         }
       };
       await Promise.all(Array.from({ length: AT_A_TIME }, takeTurns));
-      await settle(bench, subject, isOver);
+      await settle(bench, isOver);
     }
   } finally {
     client.close();
   }
-  return { problems: bench.problems, tally: bench.tally, operations, ms: performance.now() - startedAt };
+  const { problems, tally } = bench;
+  return { problems, tally, operations, ms: performance.now() - startedAt, compareAgain: () => compareAgain(bench) };
+}
+
+async function compareAgain({ deployment, ...before }: Bench): Promise<readonly Problem[]> {
+  const client = httpClient(deployment.url, deployment.authority);
+  const bench: Bench = { ...before, deployment, client, problems: [] };
+  try {
+    for (const tenant of bench.world.tenants) {
+      for (const place of PLACES) {
+        for (const pin of tenant.pins[place]) await performOne(bench, tenant, place, pinCall(pin));
+      }
+    }
+    await settle(bench, () => false);
+  } finally {
+    client.close();
+  }
+  return bench.problems;
 }
 
 async function operate(bench: Bench, random: SeededRandom): Promise<void> {

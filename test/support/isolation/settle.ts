@@ -2,11 +2,11 @@ import type { Hit, RetrieveResult } from "../../../src/protocol/wire.ts";
 import { bm25 } from "./bm25-oracle.ts";
 import { reading, unexpectedError } from "./call.ts";
 import { checkHits } from "./check-hits.ts";
+import { compareTables } from "./compare-tables.ts";
 import type { CorpusModel } from "./corpus-model.ts";
-import { type Bench, performOne } from "./exchange.ts";
+import { type Bench, note, performOne } from "./exchange.ts";
 import { ALL, askedOf, type MODES, type RetrieveParams, randomRetrieve, resultOf, retrieveCall } from "./retrieves.ts";
 import { EVERYWHERE, termsOf, WORDS } from "./sent-documents.ts";
-import type { Subject } from "./subject.ts";
 import { othersOf, type Pin, PLACES, type Place, type Tenant } from "./world.ts";
 
 /**
@@ -15,8 +15,8 @@ import { othersOf, type Pin, PLACES, type Place, type Tenant } from "./world.ts"
  *
  * @param isOver asked between corpora, to leave the rest
  */
-export async function settle(bench: Bench, subject: Subject, isOver: () => boolean): Promise<void> {
-  await subject.call("settle");
+export async function settle(bench: Bench, isOver: () => boolean): Promise<void> {
+  await bench.deployment.rest();
   for (const tenant of bench.world.tenants) {
     for (const place of PLACES) {
       if (isOver()) return;
@@ -25,7 +25,7 @@ export async function settle(bench: Bench, subject: Subject, isOver: () => boole
       resolveStates(bench, tenant.models[place], whole.hits);
       await compareModes(bench, tenant, place, whole);
       await compareScores(bench, tenant, place, whole.hits);
-      await compareTables(bench, subject, tenant, place, whole);
+      await compareTables(bench, tenant, place, whole);
       tenant.pins[place] = await makePins(bench, tenant, place);
     }
     await useSessions(bench, tenant);
@@ -57,8 +57,6 @@ async function ask(bench: Bench, tenant: Tenant, place: Place, params: RetrieveP
   });
   return result;
 }
-
-const note = ({ problems }: Bench, problem: string) => void problems.push({ kind: "(check)", problem });
 
 /** Every document is in one of the states that it can be in. From here on it is in that one. */
 function resolveStates(bench: Bench, model: CorpusModel, hits: readonly Hit[]): void {
@@ -115,53 +113,6 @@ async function compareScores(bench: Bench, tenant: Tenant, place: Place, hits: r
       !(Math.abs(score - (expected.get(`${chunk.docId}#${chunk.index}`) ?? Number.NaN)) < 1e-9);
     if (result.hits.some(isOff)) note(bench, "foreign count: BM25 of other statistics");
   }
-}
-
-/** What the tables say, read by their owner: what only this tenant's writes can have made. */
-const TABLES = `select c.version, c.live_documents, c.live_chunks, c.live_length,
-  (select count(*) from pgrcp.corpus_versions v where v.tenant_id = c.tenant_id and v.corpus = c.corpus) as versions,
-  (select array_agg(v.token order by v.version) from pgrcp.corpus_versions v where v.tenant_id = c.tenant_id and v.corpus = c.corpus) as tokens,
-  (select json_build_array(v.version, v.live_documents, v.live_chunks, v.live_length) from pgrcp.corpus_versions v
-    where v.tenant_id = c.tenant_id and v.corpus = c.corpus order by v.version desc limit 1) as last,
-  (select count(*) from pgrcp.documents d
-    where d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.removed_version is null) as documents,
-  (select count(*) from pgrcp.chunks k
-    where k.tenant_id = c.tenant_id and k.corpus = c.corpus and k.removed_version is null) as chunks
-from pgrcp.corpora c where c.tenant_id = $1 and c.corpus = $2`;
-
-async function compareTables(
-  bench: Bench,
-  subject: Subject,
-  tenant: Tenant,
-  place: Place,
-  { hits, indexVersion }: RetrieveResult,
-): Promise<void> {
-  const model = tenant.models[place];
-  const [row] = await subject.call("query", TABLES, [tenant.name, place === "default" ? "default" : tenant.vault]);
-  if (row === undefined) return note(bench, "foreign count: the corpus has no row");
-  const { versionsMade, versionsDoubtful } = model;
-  const version = Number(row.version);
-  const documents = new Set(hits.map(({ chunk }) => chunk.docId)).size;
-  const length = hits.reduce((sum, { citation, text }) => sum + termsOf(`${citation.title} ${text}`).length, 0);
-  const live = [documents, hits.length, length];
-  const tokens = (row.tokens as readonly string[] | null) ?? [];
-  const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
-
-  if (row.versions !== version) note(bench, "foreign count: versions have gaps");
-  if (version < versionsMade || version > versionsMade + versionsDoubtful)
-    note(
-      bench,
-      `foreign count: ${version} versions where ${versionsMade} to ${versionsMade + versionsDoubtful} are due`,
-    );
-  if (differs([row.live_documents, row.live_chunks, row.live_length], live))
-    note(bench, "foreign count: the corpus's totals");
-  if (version > 0 && differs(row.last, [version, ...live])) note(bench, "foreign count: the version's totals");
-  if (differs([row.documents, row.chunks], live.slice(0, 2))) note(bench, "foreign count: rows in the tables");
-  if (indexVersion !== tokens.at(-1)) note(bench, "foreign id: not the corpus's newest version");
-  if ([...model.versions.keys()].some((token) => !tokens.includes(token)))
-    note(bench, "foreign id: a version is not there");
-  model.versionsMade = version;
-  model.versionsDoubtful = 0;
 }
 
 /** Answers that must come again for who pins their version, whatever is written meanwhile. */

@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { Credential } from "../../../src/auth/principal.ts";
 import type { Hit } from "../../../src/protocol/wire.ts";
 import type { SeededRandom } from "../seeded-random.ts";
-import type { TestIssuer } from "../test-issuer.ts";
 import { CorpusModel } from "./corpus-model.ts";
+import type { Deployment } from "./deployment.ts";
 import type { Owner } from "./sent-documents.ts";
-import type { Subject } from "./subject.ts";
 
 export type Place = Owner["place"];
 export const PLACES = ["default", "vault"] as const satisfies readonly Place[];
@@ -53,35 +52,27 @@ export interface World {
 }
 
 /** Three tenants nobody used before, each with an empty vault. */
-export async function makeWorld(subject: Subject, issuer: TestIssuer): Promise<World> {
-  const tenants = await Promise.all([0, 1, 2].map(() => makeTenant(issuer)));
-  for (const { name, vault } of tenants) {
-    await subject.call("query", "insert into pgrcp.tenants (tenant_id) values ($1)", [name]);
-    await subject.call(
-      "query",
-      `insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening)
-values ($1, $2, 'none', 'test-bag-of-words@32', 32, 'flag')`,
-      [name, vault],
-    );
-  }
+export async function makeWorld(deployment: Deployment): Promise<World> {
+  const tenants = await Promise.all([0, 1, 2].map(() => makeTenant(deployment)));
   const sharedIds = [...Array.from({ length: 12 }, (_, n) => `doc-${n}`), "part#1", "a/b?c", "\u00fcn\u00ef \u{1f600}"];
   return { tenants, sharedIds, unknown: new Map() };
 }
 
-async function makeTenant(issuer: TestIssuer): Promise<Tenant> {
+async function makeTenant({ embedding, createTenant, token }: Deployment): Promise<Tenant> {
   const secret = randomBytes(6).toString("hex");
   const name = `tenant-${secret}`;
   const marker = `secret${secret}`;
-  const token = (credential: Credential) => issuer.mint({ tenant: name, credentials: [credential], expiresIn: 3_600 });
+  const vault = `vault-${secret}`;
+  await createTenant(name, vault);
   return {
     name,
     secret,
     marker,
-    vault: `vault-${secret}`,
-    tokens: { read: await token("read"), add: await token("add"), delete: await token("delete") },
+    vault,
+    tokens: { read: await token(name, "read"), add: await token(name, "add"), delete: await token(name, "delete") },
     models: {
-      default: new CorpusModel({ marker, place: "default" }),
-      vault: new CorpusModel({ marker, place: "vault" }),
+      default: new CorpusModel({ marker, place: "default" }, embedding),
+      vault: new CorpusModel({ marker, place: "vault" }, embedding),
     },
     pins: { default: [], vault: [] },
     privateIds: [0, 1, 2].map(() => `private-${randomBytes(4).toString("hex")}`),
