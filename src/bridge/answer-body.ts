@@ -15,7 +15,14 @@ const BATCH_CONCURRENCY = 4;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Where a body came from: a line takes one message or a batch, over http each has its own path (RCP §5.2, ruling 7). */
-export type Place = { readonly kind: "line" | "base" } | { readonly kind: "method"; readonly method: string };
+export type Place =
+  | { readonly kind: "line" }
+  | {
+      readonly kind: "path";
+      /** What stands after the base, undecoded; empty at the base itself. */
+      readonly method: string;
+      readonly isBase: boolean;
+    };
 
 /** @returns the text that answers a line or a body; undefined when it held nothing but notifications */
 export async function answerBody(
@@ -31,7 +38,7 @@ export async function answerBody(
     return refusal(parseError());
   }
   if (!Array.isArray(value)) return bridge.answer(readSingle(value, place), caller);
-  if (place.kind === "method") return refusal(invalidRequest("a batch is posted to the base path"));
+  if (place.kind === "path" && !place.isBase) return refusal(invalidRequest("a batch is posted to the base path"));
   if (value.length === 0) return refusal(invalidRequest("a batch holds at least one message"));
   if (value.length > MAX_BATCH)
     return refusal(payloadTooLarge({ detail: `a batch holds at most ${MAX_BATCH} messages` }));
@@ -45,8 +52,7 @@ export const tooLarge = (what: string): RpcError =>
 
 function readSingle(value: unknown, place: Place): Message {
   const message = readMessage(value);
-  if (message.kind !== "call" || place.kind === "line") return message;
-  if (place.kind === "method" && place.method === message.method) return message;
+  if (message.kind !== "call" || place.kind === "line" || place.method === message.method) return message;
   const error = invalidRequest("the path after the base must be the body's method, byte for byte");
   return { kind: "refusal", id: message.id, error };
 }

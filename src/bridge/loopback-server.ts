@@ -57,17 +57,20 @@ function createServer(bridge: Bridge): http.Server {
   });
 }
 
+type PathPlace = Extract<Place, { kind: "path" }>;
+
 /** The path as it was sent, undecoded, because the method in it is compared byte for byte. */
-function placeOf(target: string): Place | undefined {
+function placeOf(target: string): PathPlace | undefined {
   const [path = ""] = target.split("?", 1);
-  if (path === BASE) return { kind: "base" };
-  return path.startsWith(`${BASE}/`) ? { kind: "method", method: path.slice(BASE.length + 1) } : undefined;
+  if (path === BASE) return { kind: "path", method: "", isBase: true };
+  if (!path.startsWith(`${BASE}/`)) return undefined;
+  return { kind: "path", method: path.slice(BASE.length + 1), isBase: false };
 }
 
 async function answer(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  place: Place,
+  place: PathPlace,
   bridge: Bridge,
 ): Promise<void> {
   const body = await readBody(request);
@@ -76,7 +79,8 @@ async function answer(
     response.end(refusal(tooLarge("a body")));
     return;
   }
-  const wantsEvents = place.kind === "method" && EVENT_STREAM.test(request.headers.accept ?? "");
+  // A batch is answered in one piece.
+  const wantsEvents = !place.isBase && EVENT_STREAM.test(request.headers.accept ?? "");
   const onFrame = wantsEvents ? (frame: string | undefined) => writeEvent(response, frame) : undefined;
   const text = await answerBody(body, place, bridge, { gone: goneSignal(response), onFrame });
   if (!bridge.isOpen && !response.headersSent) response.setHeader("connection", "close");
