@@ -6,7 +6,7 @@ const SOURCE = new URL("../src/", import.meta.url).pathname;
 
 /** Which folder may import which, in request order: the table of the style guide. `app` is the files at the top of src. */
 const TABLE = {
-  cli: ["app", "bridge", "client", "config", "db", "maintenance"],
+  cli: ["app", "bridge", "client", "conformance", "config", "db", "maintenance"],
   app: "everything",
   bridge: ["client"],
   http: ["adapters", "rpc", "auth", "config"],
@@ -28,6 +28,7 @@ const TABLE = {
   config: [],
   observability: [],
   client: [],
+  conformance: [],
   protocol: [],
 } as const satisfies Readonly<Record<string, readonly string[] | "everything">>;
 
@@ -40,7 +41,7 @@ const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
   cli: ["auth", "plan"],
 };
 
-const PURE: readonly string[] = ["protocol", "catalog", "plan", "sql", "client"];
+const PURE: readonly string[] = ["protocol", "catalog", "plan", "sql", "client", "conformance"];
 const ORDER = Object.keys(TABLE);
 
 /** Packages that one folder alone may import. */

@@ -75,6 +75,11 @@ export const ENTRIES: readonly Entry[] = [
     summary: "measure retrieval quality on a BEIR-style folder",
     load: async () => (await import("./eval.ts")).registerEval,
   },
+  {
+    name: "conformance",
+    summary: "check any RCP server against the rules of RCP/1; without a server, pgrcp itself on a throw-away database",
+    load: async () => (await import("./conformance.ts")).registerConformance,
+  },
 ];
 
 const EXIT_CODE_HELP = `
