@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   BLOCK_SIZE,
   blockOf,
@@ -8,13 +7,11 @@ import {
   postingsIn,
 } from "../catalog/posting-block.ts";
 import { type ChunkSet, hasOffset } from "./chunk-set.ts";
+import { pauseEvery } from "./pause.ts";
 import { type ScoredChunks, TopScores } from "./top-scores.ts";
 
 const K1 = 1.2;
 const B = 0.75;
-
-/** Scoring longer than this lets other requests have the event loop before it goes on. */
-const SLICE_MS = 4;
 
 export interface Bm25Query {
   /** How often the query says each term. */
@@ -55,7 +52,7 @@ export interface Bm25Result extends ScoredChunks {
  * @see Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009
  */
 export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
-  const pause = pauseEvery(SLICE_MS, query.signal);
+  const pause = pauseEvery(query.signal);
   const blocksOf = new Map<string, PostingBlock[]>([...query.terms.keys()].map((term) => [term, []]));
   for (const block of query.blocks) blocksOf.get(block.term)?.push(block);
 
@@ -159,17 +156,4 @@ class AskedScores {
   read(block: number, scores: Float64Array): void {
     for (const { offset, index } of this.#places.get(block) ?? []) this.scores[index] = scores[offset] ?? 0;
   }
-}
-
-/** A function to await between pieces of work: it waits for a turn of the event loop when the last one was long ago. */
-function pauseEvery(sliceMs: number, signal: AbortSignal): () => Promise<void> | undefined {
-  signal.throwIfAborted();
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < sliceMs) return undefined;
-    return nextTurn().then(() => {
-      signal.throwIfAborted();
-      since = performance.now();
-    });
-  };
 }

@@ -13,6 +13,8 @@ export interface Candidate {
 
 export interface ScoredCandidate extends Candidate {
   readonly score: number;
+  /** The reranker's score; absent when none ran. */
+  readonly rerank?: number;
 }
 
 /** Total order of equal scores: document id in UTF-8 byte order, then ordinal. */

@@ -52,6 +52,38 @@ function fuseByReciprocalRank(recall: HybridRecall, rrfK: number, weights: Weigh
     .map(({ weight: _, ...candidate }) => candidate);
 }
 
+/** The protocol's damping constant, for lists of one kind. */
+const RRF_K = 60;
+
+/**
+ * Fuses the ranked lists of several queries by reciprocal rank: score(d) = Σ 1 / (60 + rank(d)). What a retriever says of a chunk
+ * is the best that it said of it for any query.
+ *
+ * @param lists best first, no chunk twice in one; a single list stays as it is
+ * @returns each candidate once, best first; ties by document id in UTF-8 order, then ordinal
+ * @see RCP §16.3; Cormack, Clarke & Büttcher, SIGIR 2009
+ */
+export function fuseQueries(lists: readonly (readonly ScoredCandidate[])[]): readonly ScoredCandidate[] {
+  const [only, ...others] = lists;
+  if (only === undefined || others.length === 0) return only ?? [];
+  const fused = new Map<number, ScoredCandidate>();
+  for (const list of lists) {
+    for (const [index, candidate] of list.entries()) {
+      const before = fused.get(candidate.chunkNo);
+      fused.set(candidate.chunkNo, {
+        ...candidate,
+        score: (before?.score ?? 0) + 1 / (RRF_K + index + 1),
+        dense: greater(before?.dense, candidate.dense),
+        sparse: greater(before?.sparse, candidate.sparse),
+      });
+    }
+  }
+  return [...fused.values()].sort(compareScored);
+}
+
+const greater = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+
 /** Weighted score fusion: each list's scores are mapped to [0, 1] by its own minimum and maximum. */
 function fuseByMinMax(recall: HybridRecall, weights: Weights): ScoredCandidate[] {
   const dense = minMax(recall.dense.map((chunkNo) => recall.candidates.get(chunkNo)?.dense ?? 0));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Candidate } from "../../src/retrieval/candidate.ts";
-import { fuse, type HybridRecall } from "../../src/retrieval/fuse.ts";
+import { fuse, fuseQueries, type HybridRecall } from "../../src/retrieval/fuse.ts";
 
 const candidate = (chunkNo: number, docId: string, dense: number, sparse: number): Candidate => ({
   chunkNo,
@@ -94,4 +94,24 @@ test("ties go by document id in UTF-8 byte order, then by ordinal", () => {
   const face = candidate(3, "\u{1F600}", 0.5, 0);
   const fused = fuse(recallOf([face, tilde, tildeFirst], [], []), { method: "convex", alpha: 1 });
   expect(fused.map((one) => one.chunkNo)).toEqual([2, 1, 3]);
+});
+
+test("the lists of several queries are fused by rank, and a chunk keeps the best that was said of it", () => {
+  const scored = (one: Candidate, score: number) => ({ ...one, score });
+  const other = candidate(2, "b", 0.9, 1);
+  // a: 1/61; b: 1/62 + 1/61; c: 1/62
+  const fused = fuseQueries([
+    [scored(a, 9), scored(b, 8)],
+    [scored(other, 0.2), scored(c, 0.1)],
+  ]);
+  expect(fused).toEqual([
+    { ...b, dense: 0.9, sparse: 3, score: 1 / 62 + 1 / 61 },
+    { ...a, score: 1 / 61 },
+    { ...c, score: 1 / 62 },
+  ]);
+});
+
+test("the list of one query stays as it is", () => {
+  const list = [{ ...a, score: 0.8 }];
+  expect(fuseQueries([list])).toBe(list);
 });
