@@ -73,7 +73,7 @@ export async function openBackends(
   }
   const services: Services = {
     config,
-    offer: offerOf(config),
+    offer: offerOf(config, { reranker, generator }),
     database: database.value.database,
     corpora: new CachedCorpusStore(database.value.database),
     embedding: model.value,

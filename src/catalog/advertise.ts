@@ -20,7 +20,12 @@ export interface Capabilities {
     readonly maxK: number;
     readonly modes: readonly RetrieveMode[];
     readonly fusion?: readonly FusionMethod[];
+    readonly mmr?: true;
+    readonly rerankBuiltin?: true;
     readonly units: readonly Unit[];
+    readonly tokenBudget?: true;
+    readonly deterministic?: true;
+    readonly snapshots?: true;
     readonly defaultMode: RetrieveMode;
     readonly scoreScale?: "cosine" | "bm25" | "unbounded";
     readonly scoreFloor?: number;
@@ -37,7 +42,15 @@ export interface Advertised {
         readonly maxK: number;
         readonly modes: readonly RetrieveMode[];
         readonly fusion: readonly FusionMethod[];
+        readonly units: readonly Unit[];
         readonly defaultMode: RetrieveMode;
+        readonly mmr: boolean;
+        readonly rerankBuiltin: boolean;
+        /** Something on offer gives scores of another scale than the mode's: a reranker, or several queries fused. */
+        readonly isRescored: boolean;
+        readonly tokenBudget: boolean;
+        readonly deterministic: boolean;
+        readonly snapshots: boolean;
         /** Undefined when filtering is switched off. */
         readonly filter: Capabilities["filter"];
       }
@@ -59,19 +72,35 @@ export function advertise({ retrieve, index }: Advertised, mayAdd: boolean): Cap
   };
 }
 
-function retrieveCapability({ maxK, modes, fusion, defaultMode }: NonNullable<Advertised["retrieve"]>) {
-  const [onlyMode] = modes.length === 1 ? modes : [];
+function retrieveCapability(retrieve: NonNullable<Advertised["retrieve"]>) {
+  const { maxK, modes, fusion, units, defaultMode } = retrieve;
+  const [onlyMode] = modes.length === 1 && !retrieve.isRescored ? modes : [];
   return {
     maxK,
     modes,
     ...(modes.includes("hybrid") && { fusion }),
-    units: ["chunk"] as const,
+    ...onlyTrue(retrieve, "mmr", "rerankBuiltin"),
+    units,
+    ...onlyTrue(retrieve, "tokenBudget", "deterministic", "snapshots"),
     defaultMode,
     ...(onlyMode && SCORES[onlyMode]),
   };
 }
 
-/** A scale can be promised only when one mode is left on. A fused score has no floor that a client could rely on (RCP §6.1). */
+/** The flags that are up: presence means supported, so one that is down is not shown (RCP §6). */
+function onlyTrue<Flag extends string>(
+  flags: Readonly<Record<Flag, boolean>>,
+  ...names: readonly Flag[]
+): { [name in Flag]?: true } {
+  const shown: { [name in Flag]?: true } = {};
+  for (const name of names) if (flags[name]) shown[name] = true;
+  return shown;
+}
+
+/**
+ * A scale can be promised only when one mode is left on and nothing scores anew. A fused score has no floor that a client could
+ * rely on (RCP §6.1).
+ */
 const SCORES = {
   dense: { scoreScale: "cosine", scoreFloor: -1 },
   sparse: { scoreScale: "bm25", scoreFloor: 0 },

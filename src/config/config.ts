@@ -164,6 +164,17 @@ const capabilities = z
     transform: z.boolean().default(true),
     chunking: z.boolean().default(true),
     filter: z.boolean().default(true),
+    mmr: z.boolean().default(true),
+    recency: z.boolean().default(true),
+    rerankBuiltin: z.boolean().default(true),
+    rewrite: z.boolean().default(true),
+    tokenBudget: z.boolean().default(true),
+    deterministic: z.boolean().default(true),
+    snapshots: z.boolean().default(true),
+    units: z
+      .array(z.enum(["chunk", "document"]))
+      .min(1)
+      .default(["chunk", "document"]),
     modes: z
       .array(z.enum(["dense", "sparse", "hybrid"]))
       .min(1)

@@ -7,10 +7,17 @@ import type { Services } from "./handler.ts";
 /** What this server can do, whoever asks: its configuration, as RCP §6 shows it. */
 export function advertisedBy({ config, offer }: Pick<Services, "config" | "offer">): Advertised {
   const { capabilities } = config;
-  const { maxK, modes, fusion, defaultMode, fields } = offer.retrieval;
+  const { maxK, modes, fusion, units, defaultMode, fields, rerank, rewrite, mmr, tokenBudget, snapshots } = offer.retrieval;
   const filter = fields && { fields: advertisedFields(fields), operators: [...FILTER_OPERATORS] };
   return {
-    retrieve: capabilities.retrieve ? { maxK, modes, fusion, defaultMode, filter } : undefined,
+    retrieve: capabilities.retrieve
+      ? {
+          ...{ maxK, modes, fusion, units, defaultMode, filter, mmr, tokenBudget, snapshots },
+          rerankBuiltin: rerank !== undefined,
+          isRescored: rerank !== undefined || rewrite.length > 0,
+          deterministic: capabilities.deterministic,
+        }
+      : undefined,
     index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
   };
 }

@@ -4,6 +4,8 @@ import { filterFields } from "../plan/filter-fields.ts";
 import type { AddLimits } from "../plan/plan-add.ts";
 import type { DeleteLimits } from "../plan/plan-delete.ts";
 import type { RetrievalOffer } from "../plan/plan-retrieval.ts";
+import { TRANSFORM_METHODS } from "../protocol/wire.ts";
+import type { Services } from "./handler.ts";
 
 /** The configuration, sorted by who judges params with it. Worked out once at start. */
 export interface Offer {
@@ -12,8 +14,13 @@ export interface Offer {
   readonly delete: DeleteLimits;
 }
 
-export function offerOf({ capabilities, filter, limits, retrieval }: Config): Offer {
+/** @param models what is configured beside the embedding model; nothing that needs one is on offer without it */
+export function offerOf(
+  { capabilities, filter, limits, retrieval }: Config,
+  { reranker, generator }: Partial<Pick<Services, "reranker" | "generator">> = {},
+): Offer {
   const fields = filterFields(filter.fields);
+  const reranks = capabilities.rerankBuiltin ? reranker : undefined;
   return {
     retrieval: {
       modes: capabilities.modes,
@@ -27,6 +34,15 @@ export function offerOf({ capabilities, filter, limits, retrieval }: Config): Of
       filterLimits: filter,
       maxQueryBytes: limits.maxQueryBytes,
       maxSessionIdBytes: limits.maxSessionIdBytes,
+      rerank: reranks && { method: reranks.method, model: reranks.identity, maxCandidates: reranks.maxCandidates },
+      rewrite: capabilities.rewrite && generator !== undefined ? TRANSFORM_METHODS : [],
+      mmr: capabilities.mmr,
+      recency: capabilities.recency,
+      units: capabilities.units,
+      tokenBudget: capabilities.tokenBudget,
+      snapshots: capabilities.snapshots,
+      pagination: false,
+      dedup: false,
     },
     add: { chunking: capabilities.chunking, fields, limits },
     delete: limits,

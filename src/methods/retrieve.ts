@@ -7,6 +7,7 @@ import type { Handler } from "./handler.ts";
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
   const corpus = await findCorpus(call, services, "reader");
-  const { database, embedding } = services;
-  return runPlan(plan, corpus, { database, access: call.principal, embedding, limits: call });
+  const { database, embedding, reranker, generator } = services;
+  const { principal: access, report } = call;
+  return runPlan(plan, corpus, { database, access, embedding, reranker, generator, limits: call, report });
 };

@@ -13,11 +13,23 @@ import {
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import type { FusionMethod, RetrieveMode } from "../protocol/wire.ts";
 import { parseQuery } from "./parse-query.ts";
+import {
+  clampRerank,
+  type LeaveOut,
+  planMmr,
+  planRecency,
+  planRerank,
+  planRewrite,
+  planTokenBudget,
+  planUnit,
+  refuseUnlessOffered,
+  type StageOffer,
+} from "./plan-stages.ts";
 import { FILTER_OPERATORS, type FilterLimits, resolveFilter } from "./resolve-filter.ts";
 import type { Fusion, RecallPlan, RetrievalPlan, Weights } from "./retrieval-plan.ts";
 
 /** What this server offers and its caps, as far as planning needs them. */
-export interface RetrievalOffer {
+export interface RetrievalOffer extends StageOffer {
   readonly modes: readonly RetrieveMode[];
   readonly defaultMode: RetrieveMode;
   readonly fusion: readonly FusionMethod[];
@@ -30,6 +42,11 @@ export interface RetrievalOffer {
   readonly filterLimits: FilterLimits;
   readonly maxQueryBytes: number;
   readonly maxSessionIdBytes: number;
+  /** Versions can be asked for and are told. */
+  readonly snapshots: boolean;
+  readonly pagination: boolean;
+  /** What a trajectory has seen is not shown again. */
+  readonly dedup: boolean;
 }
 
 const DEFAULT_K = 10;
@@ -38,8 +55,8 @@ const OPERATORS: ReadonlySet<string> = new Set(FILTER_OPERATORS);
 /**
  * Turns retrieve params into a plan (RCP §7.7). Everything that can be refused is refused here.
  *
- * The funnel `candidateK ≥ k` is judged on the values sent and then clamped (DESIGN ruling 6). Under `strict: false` an
- * option that is not offered is left out and noted.
+ * The funnel `candidateK ≥ rerank.topN ≥ k` is judged on the values sent and then clamped (DESIGN ruling 6). Under `strict: false`
+ * an option that is not offered is left out and noted.
  *
  * @throws RpcError -32602 with `field`, -32005 with `option`, -32013 for a query over its limit
  */
@@ -55,43 +72,59 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
   const candidateK = readInteger(params, "candidateK", { min: 1 });
   if (candidateK !== undefined && candidateK < k)
     throw invalidParams({ field: "candidateK", detail: "must be at least k: candidateK ≥ rerank.topN ≥ k" });
-
-  const query = parseQuery(params, offer.maxQueryBytes);
-  refuseUnoffered(params, leaveOut);
-  const recall = planRecall(params, offer, leaveOut);
-  const minScore = readNumber(params, "minScore");
-  const includeText = readBoolean(params, "includeText") ?? true;
-  const includeVectors = readBoolean(params, "includeVectors") ?? false;
-  readInteger(params, "seed"); // every answer is deterministic, so a seed has nothing to fix (RCP §7.7.1)
-  const indexVersion = readVersion(params);
-  const sessionId = member(params, "sessionId");
-  if (sessionId !== undefined)
-    checkIdentifier(sessionId, "sessionId", offer.maxSessionIdBytes, "limits.maxSessionIdBytes");
-
+  const rerank = planRerank(params, { k, candidateK }, offer, leaveOut);
   const clampedK = Math.min(k, offer.maxK);
+  const wanted = candidateK ?? Math.max(offer.defaultCandidateK, rerank?.topN ?? 0);
+  const clampedCandidateK = Math.max(clampedK, Math.min(wanted, offer.maxCandidateK));
+  refuseUnoffered(params, leaveOut);
+
   return {
-    query,
-    recall,
+    query: parseQuery(params, offer.maxQueryBytes),
+    rewrite: planRewrite(params, offer, leaveOut),
+    recall: planRecall(params, offer, leaveOut),
     k: clampedK,
-    candidateK: Math.max(clampedK, Math.min(candidateK ?? offer.defaultCandidateK, offer.maxCandidateK)),
+    candidateK: clampedCandidateK,
     filter: planFilter(params, offer, leaveOut),
-    minScore,
-    includeText,
-    includeVectors,
-    indexVersion,
+    unit: planUnit(params, offer, leaveOut),
+    rerank: clampRerank(rerank, clampedCandidateK),
+    recency: planRecency(params, offer, offer.fields, leaveOut),
+    minScore: readNumber(params, "minScore"),
+    mmr: planMmr(params, offer, leaveOut),
+    tokenBudget: planTokenBudget(params, offer, leaveOut),
+    includeText: readBoolean(params, "includeText") ?? true,
+    includeVectors: readBoolean(params, "includeVectors") ?? false,
+    seed: readInteger(params, "seed"),
+    indexVersion: readVersion(params, offer),
+    sessionId: readSessionId(params, offer),
+    cursor: readCursor(params, offer),
     notes,
   };
 }
 
 /** Any string may be asked for; only one that no database can hold is malformed. */
-function readVersion(params: Params): string | undefined {
+function readVersion(params: Params, { snapshots }: RetrievalOffer): string | undefined {
   const token = readString(params, "indexVersion");
+  refuseUnlessOffered(snapshots, "indexVersion", token);
   if (token !== undefined && (hasNul(token) || !isWellFormed(token)))
     throw invalidParams({ field: "indexVersion", detail: "must be well-formed Unicode without U+0000" });
   return token;
 }
 
-type LeaveOut = (option: string, detail: string) => void;
+/** A hint: where trajectories are off it is checked and otherwise ignored (RCP §7.7.3). */
+function readSessionId(params: Params, { dedup, maxSessionIdBytes }: RetrievalOffer): string | undefined {
+  const value = member(params, "sessionId");
+  if (value === undefined) return undefined;
+  const sessionId = checkIdentifier(value, "sessionId", maxSessionIdBytes, "limits.maxSessionIdBytes");
+  return dedup ? sessionId : undefined;
+}
+
+/** Whether a cursor is one of ours is for who can check its signature; an empty one never is. */
+function readCursor(params: Params, { pagination }: RetrievalOffer): string | undefined {
+  const cursor = readString(params, "cursor");
+  refuseUnlessOffered(pagination, "cursor", cursor);
+  if (cursor === "") throw invalidParams({ field: "cursor", detail: "must be a nextCursor of this server" });
+  return cursor;
+}
 
 function planRecall(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): RecallPlan {
   const asked = readString(params, "mode");
@@ -142,16 +175,9 @@ function planFilter(params: Params, offer: RetrievalOffer, leaveOut: LeaveOut): 
   return undefined;
 }
 
-/** Options of RCP §7.7 that this server does not offer. Wrong shapes are refused first, offered or not. */
+/** Options of RCP §7.7 that this server never offers. Wrong shapes are refused first. */
 function refuseUnoffered(params: Params, leaveOut: LeaveOut): void {
   const modality = readString(params, "modality");
   if (modality !== undefined && modality !== "text") leaveOut("modality", "only text is offered");
-  const unit = readString(params, "unit");
-  if (unit !== undefined && unit !== "chunk") leaveOut("unit", "only chunk is offered");
   if (readInteger(params, "level", { min: 0 }) !== undefined) leaveOut("level", "the corpus is flat");
-  for (const option of ["rerank", "mmr", "rewrite", "recency", "tokenBudget", "cursor"]) {
-    const value = member(params, option);
-    const declined = value === false && (option === "rerank" || option === "rewrite");
-    if (value !== undefined && !declined) leaveOut(option, `${option} is not advertised`);
-  }
 }

@@ -1,3 +1,5 @@
+import type { FilterField } from "../catalog/corpus.ts";
+import type { TransformMethod, Unit } from "../protocol/wire.ts";
 import type { ResolvedFilter } from "./filter.ts";
 
 /** How two ranked lists become one (RCP §16.3). Weights are not negative and not both zero. */
@@ -17,20 +19,48 @@ export type RecallPlan =
   | { readonly mode: "sparse" }
   | { readonly mode: "hybrid"; readonly fusion: Fusion };
 
-/** A retrieve whose params were checked, clamped and resolved: running it cannot refuse. */
+export interface RerankPlan {
+  /** Best candidates that the reranker scores anew; the others are dropped. */
+  readonly topN: number;
+}
+
+/** Scores are halved for each half-life of age. */
+export interface Recency {
+  /** A field of one date. */
+  readonly field: FilterField;
+  /** Above 0. */
+  readonly halfLifeDays: number;
+}
+
+/** A retrieve whose params were checked, clamped and resolved: running it cannot refuse anything but its cursor and its version. */
 export interface RetrievalPlan {
   /** Well-formed; U+0000 became a blank. May be empty or blank. */
   readonly query: string;
+  readonly rewrite: TransformMethod | undefined;
   readonly recall: RecallPlan;
   readonly k: number;
   /** Candidates per ranked list, at least k. */
   readonly candidateK: number;
   readonly filter: ResolvedFilter | undefined;
+  readonly unit: Unit;
+  readonly rerank: RerankPlan | undefined;
+  readonly recency: Recency | undefined;
+  /** Of the final score. */
   readonly minScore: number | undefined;
+  /** 1 = relevance alone, 0 = diversity alone. */
+  readonly mmr: { readonly lambda: number } | undefined;
+  /** Most tokens that the hits' bodies have together, by the embedding model's count. */
+  readonly tokenBudget: number | undefined;
   readonly includeText: boolean;
   readonly includeVectors: boolean;
+  /** Fixes nothing, for every stage of this server is deterministic. Only stages that ask another service are not. */
+  readonly seed: number | undefined;
   /** The version to read, as the client knows it; absent = the newest. */
   readonly indexVersion: string | undefined;
+  /** The trajectory that the retrieve belongs to, as the client names it. */
+  readonly sessionId: string | undefined;
+  /** Where to go on in the ranked list that an earlier retrieve of the same plan found. */
+  readonly cursor: string | undefined;
   /** What was asked for and left out under `strict: false`. */
   readonly notes: readonly string[];
 }

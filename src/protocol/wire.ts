@@ -29,15 +29,21 @@ export interface Usage {
   readonly candidates: number;
   readonly reranked: number;
   readonly latencyMs: number;
-  /** What ran: mode, exact or ann, fusion. */
+  /** Of the hits' bodies together, by the embedding model's count; with a tokenBudget only. */
+  readonly tokens?: number;
+  /** What ran: mode, exact or ann, fusion, and the stages after it. */
   readonly strategy: Readonly<Record<string, unknown>>;
   readonly notes?: readonly string[];
 }
 
 export interface RetrieveResult {
   readonly hits: readonly Hit[];
+  /** Absent at the end of the ranked list. */
+  readonly nextCursor?: string;
   readonly indexVersion?: string;
   readonly usage: Usage;
+  /** What was looked for in the query's place or beside it, one a line. */
+  readonly rewrittenQuery?: string;
 }
 
 /** A stage of the pipeline, as progress names it (RCP §3.1, §9). */

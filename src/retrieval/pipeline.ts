@@ -1,29 +1,31 @@
 import type { Corpus } from "../catalog/corpus.ts";
-import type { Access, Database } from "../db/database.ts";
-import type { EmbeddingModel } from "../models/embedding.ts";
-import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
-import { backendUnavailable } from "../protocol/errors.ts";
+import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { RetrieveResult } from "../protocol/wire.ts";
-import { hitRows } from "../sql/recall.ts";
-import { compareScored, type ScoredCandidate } from "./candidate.ts";
-import { fuse } from "./fuse.ts";
-import { type Recall, recall } from "./recall.ts";
-import { shapeHit } from "./shape-hits.ts";
+import type { RetrievalContext } from "./context.ts";
+import { findCandidates, versionGone } from "./find-candidates.ts";
+import { groupByDocument } from "./group.ts";
+import { emptyPage, loadHits, type Ranked } from "./load-hits.ts";
+import { questionsOf } from "./questions.ts";
+import { diversifyStage, recencyStage, rerankStage } from "./rank-stages.ts";
+import type { Question } from "./recall.ts";
+import { reportRecall, reportStage } from "./report-progress.ts";
+import { notesOf, strategyOf } from "./usage.ts";
 
-/** What a retrieval runs with. `limits` is the call: its signal and the time left. */
-export interface RetrievalContext {
-  readonly database: Database;
-  readonly access: Access;
-  readonly embedding: EmbeddingModel;
-  readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
+/** A plan's ranked list, best first, and how it came about. */
+interface Ranking {
+  readonly indexVersion: string | undefined;
+  readonly ranked: readonly Ranked[];
+  /** Chunks that recall found. */
+  readonly candidates: number;
+  readonly reranked: number;
 }
 
 /**
- * Runs a plan: embed → recall → fuse → cut → shape. No database connection is held while the model works, and every statement
- * reads the state of one corpus version.
+ * Runs a plan: transform → recall → fuse → rerank → diversify → pack → shape. No database connection is held while a model works,
+ * and every statement reads the state of one corpus version.
  *
  * @param corpus undefined = a corpus that was never written, which answers with no hits
- * @throws RpcError -32010 when the model or the pinned version cannot be had, -32014, -32006
+ * @throws RpcError -32010 when a model or the pinned version cannot be had, -32014, -32006
  */
 export async function retrieve(
   plan: RetrievalPlan,
@@ -31,67 +33,53 @@ export async function retrieve(
   context: RetrievalContext,
 ): Promise<RetrieveResult> {
   const startedAt = performance.now();
-  const found = corpus === undefined ? undefined : await recall(plan, corpus, context);
-  if (found === undefined && plan.indexVersion !== undefined)
-    throw backendUnavailable({ retryable: false, detail: "that indexVersion is unknown or no longer kept" });
-
-  const ranked = found === undefined ? [] : rank(found, plan.recall);
-  const kept = ranked
-    .filter((candidate) => plan.minScore === undefined || candidate.score >= plan.minScore)
-    .slice(0, plan.k);
-  const hits = corpus === undefined || kept.length === 0 ? [] : await shape(kept, corpus, plan, context);
-  const notes = plan.query.trim() === "" ? [...plan.notes, "the query is empty"] : plan.notes;
+  if (corpus === undefined && plan.indexVersion !== undefined) throw versionGone();
+  const { questions, rewrittenQuery } = await questionsOf(plan, context);
+  if (rewrittenQuery !== undefined) reportStage(context, "transform");
+  const ranking = corpus === undefined ? NOTHING : await rank(plan, corpus, questions, context);
+  const page = corpus === undefined ? emptyPage(plan) : await loadHits(ranking.ranked, corpus, plan, context);
+  const { hits, tokens } = page;
+  reportStage(context, "pack");
+  const notes = [...notesOf(plan), ...page.notes];
   return {
     hits,
-    ...(found === undefined ? {} : { indexVersion: found.indexVersion }),
+    ...(ranking.indexVersion !== undefined && { indexVersion: ranking.indexVersion }),
     usage: {
-      candidates: ranked.length,
-      reranked: 0,
+      candidates: ranking.candidates,
+      reranked: ranking.reranked,
       latencyMs: Math.round(performance.now() - startedAt),
-      strategy: strategyOf(plan.recall),
-      ...(notes.length === 0 ? {} : { notes }),
+      ...(tokens !== undefined && { tokens }),
+      strategy: strategyOf(plan),
+      ...(notes.length > 0 && { notes }),
     },
+    ...(rewrittenQuery !== undefined && { rewrittenQuery }),
   };
 }
 
-/** Final order of what recall found: the one retriever's own score, or the fused one. */
-function rank(found: Recall, plan: RecallPlan): ScoredCandidate[] {
-  switch (plan.mode) {
-    case "dense":
-      return [...found.candidates.values()].map((one) => ({ ...one, score: one.dense ?? 0 })).sort(compareScored);
-    case "sparse":
-      return [...found.candidates.values()].map((one) => ({ ...one, score: one.sparse ?? 0 })).sort(compareScored);
-    case "hybrid":
-      return fuse(found, plan.fusion);
-  }
-}
+const NOTHING: Ranking = { indexVersion: undefined, ranked: [], candidates: 0, reranked: 0 };
 
-async function shape(
-  kept: readonly ScoredCandidate[],
-  corpus: Corpus,
+/** The stages that order, each on what the one before left. `minScore` is judged on the score that a hit is shown with. */
+async function rank(
   plan: RetrievalPlan,
-  { database, access, limits }: RetrievalContext,
-) {
-  const show = { text: plan.includeText, vector: plan.includeVectors };
-  const statement = hitRows(
-    corpus,
-    kept.map((candidate) => candidate.chunkNo),
-    show,
-  );
-  const [rows] = await database.read("reader", access, [statement], {
-    signal: limits.signal,
-    timeoutMs: limits.remainingMs(),
-  });
-  const byNumber = new Map(rows.map((row) => [row.chunkNo, row]));
-  return kept.flatMap((candidate) => {
-    const row = byNumber.get(candidate.chunkNo);
-    return row === undefined ? [] : [shapeHit(candidate, row)]; // gone: purged between recall and here
-  });
-}
+  corpus: Corpus,
+  questions: readonly Question[],
+  context: RetrievalContext,
+): Promise<Ranking> {
+  const found = await findCandidates(plan, corpus, questions, context);
+  if (found === undefined) return NOTHING;
+  const { candidates, indexVersion } = found;
+  const recalled = plan.unit === "document" ? groupByDocument(candidates) : candidates;
+  await reportRecall(recalled, corpus, plan, context);
 
-const strategyOf = (plan: RecallPlan): Readonly<Record<string, unknown>> => ({
-  mode: plan.mode,
-  ...(plan.mode === "sparse" ? {} : { dense: "exact" }),
-  ...(plan.mode === "dense" ? {} : { sparse: "bm25" }),
-  ...(plan.mode === "hybrid" ? { fusion: plan.fusion.method } : {}),
-});
+  const stage = { plan, corpus, found, context };
+  const reranked = await rerankStage(recalled, stage);
+  const aged = await recencyStage(reranked, stage);
+  const relevant = aged.filter(({ score }) => plan.minScore === undefined || score >= plan.minScore);
+  const ranked = await diversifyStage(relevant, stage);
+  return {
+    indexVersion,
+    ranked,
+    candidates: candidates.length,
+    reranked: plan.rerank === undefined ? 0 : reranked.length,
+  };
+}

@@ -2,8 +2,6 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { PostingBlock } from "../catalog/posting-block.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import type { Access, Database, StatementLimits } from "../db/database.ts";
-import type { EmbeddingModel } from "../models/embedding.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { loadPostings } from "../sql/postings.ts";
 import {
@@ -20,18 +18,21 @@ import type { ReadPoint } from "../sql/visible.ts";
 import { type Bm25Result, scoreBm25 } from "./bm25.ts";
 import { type Candidate, compareIds } from "./candidate.ts";
 import { ChunkSet } from "./chunk-set.ts";
+import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
 import type { HybridRecall } from "./fuse.ts";
 
 /** Candidates of both retrievers, and the version of the corpus that they are from. */
 export interface Recall extends HybridRecall {
   readonly indexVersion: string;
+  /** When that version was committed, in epoch milliseconds. */
+  readonly committedAt: number;
 }
 
-export interface RecallContext {
-  readonly database: Database;
-  readonly access: Access;
-  readonly embedding: EmbeddingModel;
-  readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
+/** What is looked for. */
+export interface Question {
+  readonly query: string;
+  /** A passage that answers the query: embedded in its place, while words are looked for as the query has them. */
+  readonly passage?: string | undefined;
 }
 
 /** What the first round trip brings, all of one snapshot. */
@@ -49,11 +50,17 @@ interface FirstLook {
  *
  * @returns undefined when the corpus has no such version
  */
-export async function recall(plan: RetrievalPlan, corpus: Corpus, context: RecallContext): Promise<Recall | undefined> {
+export async function recall(
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  question: Question,
+  context: RetrievalContext,
+): Promise<Recall | undefined> {
   const { mode } = plan.recall;
-  const isBlank = plan.query.trim() === "";
-  const vector = mode === "sparse" || isBlank ? undefined : await embedQuery(plan.query, corpus, context);
-  const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(plan.query, corpus.language);
+  const { query } = question;
+  const isBlank = query.trim() === "";
+  const vector = mode === "sparse" || isBlank ? undefined : await embedQuestion(question, corpus, context);
+  const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(query, corpus.language);
   const at: ReadPoint = { pin: plan.indexVersion };
 
   const look = await firstLook({ plan, corpus, at, vector, terms: [...terms.keys()] }, context);
@@ -73,30 +80,26 @@ export async function recall(plan: RetrievalPlan, corpus: Corpus, context: Recal
   const known = new Map(look.dense.map((row) => [row.chunkNo, row]));
   const unknown = [...sparse.chunkNos].filter((chunkNo) => !known.has(chunkNo));
   if (unknown.length > 0) {
-    const [rows] = await context.database.read(
-      "reader",
-      context.access,
-      [chunksByNumber(corpus, unknown, vector)],
-      limitsOf(context),
-    );
+    const rows = await readRows(context, chunksByNumber(corpus, unknown, vector));
     for (const row of rows) known.set(row.chunkNo, row);
   }
-  return { indexVersion: look.state.token, ...merge(look.dense, sparse, known, plan, mode) };
+  const { token, committedAt } = look.state;
+  return { indexVersion: token, committedAt, ...merge(look.dense, sparse, known, plan, mode) };
 }
 
-const limitsOf = ({ limits }: RecallContext): StatementLimits => ({
-  signal: limits.signal,
-  timeoutMs: limits.remainingMs(),
-});
-
-async function embedQuery(query: string, corpus: Corpus, { embedding, limits }: RecallContext): Promise<Float32Array> {
+async function embedQuestion(
+  { query, passage }: Question,
+  corpus: Corpus,
+  { embedding, limits }: RetrievalContext,
+): Promise<Float32Array> {
   checkSpace(corpus, embedding.space);
-  const [vector] = await embedding.embed([query], "query", limits.signal);
+  const kind = passage === undefined ? "query" : "document";
+  const [vector] = await embedding.embed([passage ?? query], kind, limits.signal);
   if (vector === undefined) throw new Error("the model gave no vector for the query");
   return vector;
 }
 
-interface Question {
+interface Asked {
   readonly plan: RetrievalPlan;
   readonly corpus: Corpus;
   readonly at: ReadPoint;
@@ -105,8 +108,8 @@ interface Question {
 }
 
 async function firstLook(
-  { plan, corpus, at, vector, terms }: Question,
-  context: RecallContext,
+  { plan, corpus, at, vector, terms }: Asked,
+  context: RetrievalContext,
 ): Promise<FirstLook | undefined> {
   const isSparse = terms.length > 0;
   const none: readonly Statement<never>[] = [];
@@ -126,7 +129,7 @@ async function firstLook(
     "reader",
     context.access,
     statements,
-    limitsOf(context),
+    statementLimits(context),
   );
   const results = rows[Symbol.iterator]();
   /** The rows of the next statement, if it was sent. */

@@ -1,4 +1,4 @@
-import type { Hit } from "../protocol/wire.ts";
+import type { Hit, Unit } from "../protocol/wire.ts";
 import type { HitRow } from "../sql/recall.ts";
 import type { ScoredCandidate } from "./candidate.ts";
 
@@ -9,18 +9,25 @@ const LOOKS_LIKE_CHUNK = /#\d+$/;
 export const hitId = (docId: string, ordinal: number, chunkCount: number): string =>
   chunkCount === 1 && !LOOKS_LIKE_CHUNK.test(docId) ? docId : `${docId}#${ordinal}`;
 
-/** A candidate as the wire shows it (RCP §7.7 Hit). */
-export function shapeHit(candidate: ScoredCandidate, row: HitRow): Hit {
+/** What a hit says of scores. */
+export type HitScores = Pick<ScoredCandidate, "score" | "dense" | "sparse" | "rerank">;
+
+/**
+ * A candidate as the wire shows it (RCP §7.7 Hit). A document has its own id, and `chunk`, scores and vector of the chunk that it
+ * was found by.
+ */
+export function shapeHit(candidate: HitScores, row: HitRow, unit: Unit): Hit {
   return {
-    id: hitId(row.docId, row.ordinal, row.chunkCount),
+    id: unit === "document" ? row.docId : hitId(row.docId, row.ordinal, row.chunkCount),
     score: candidate.score,
     ...(row.text === undefined ? {} : { text: row.text }),
-    unit: "chunk",
+    unit,
     meta: row.meta,
     ...(row.vector === undefined ? {} : { vector: row.vector }),
     scores: {
       ...(candidate.dense === undefined ? {} : { dense: candidate.dense }),
       ...(candidate.sparse === undefined ? {} : { sparse: candidate.sparse }),
+      ...(candidate.rerank === undefined ? {} : { rerank: candidate.rerank }),
     },
     citation: {
       source: row.source,

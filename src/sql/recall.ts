@@ -1,8 +1,9 @@
 import pgvector from "pgvector";
-import type { Corpus } from "../catalog/corpus.ts";
+import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
+import type { Unit } from "../protocol/wire.ts";
 import { filterToSql } from "./filter.ts";
-import { compile, type Sql, type Statement, sql } from "./sql.ts";
+import { compile, identifier, type Sql, type Statement, sql } from "./sql.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
 
 /** The statements of the recall stage. Each names its tenant itself, besides the policy that also does. */
@@ -11,6 +12,8 @@ import { type ReadPoint, visibleAt } from "./visible.ts";
 export interface CorpusState {
   readonly version: number;
   readonly token: string;
+  /** Epoch milliseconds. */
+  readonly committedAt: number;
   readonly liveChunks: number;
   readonly liveLength: number;
   /** Chunks of later versions have this number or a higher one. */
@@ -44,10 +47,11 @@ const matching = (filter: ResolvedFilter | undefined): Sql =>
 export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
   const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
   return compile(
-    sql`select v.version, v.token, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}`,
+    sql`select v.version, v.token, v.committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}`,
     (row) => ({
       version: row.version as number,
       token: row.token as string,
+      committedAt: (row.committed_at as Date).getTime(),
       liveChunks: row.live_chunks as number,
       liveLength: row.live_length as number,
       nextChunk: row.next_chunk as number,
@@ -115,6 +119,56 @@ export function chunksPassing(corpus: Corpus, at: ReadPoint, filter: ResolvedFil
   );
 }
 
+const documentOf = (): Sql =>
+  sql`join pgrcp.documents d on d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.doc_id = c.doc_id and d.added_version = c.added_version`;
+
+const textOf = (): Sql =>
+  sql`join pgrcp.document_texts t on t.tenant_id = c.tenant_id and t.corpus = c.corpus and t.doc_id = c.doc_id and t.added_version = c.added_version`;
+
+const byNumber = (corpus: Corpus, chunkNos: readonly number[]): Sql =>
+  sql`c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement = ${corpus.placement} and c.chunk_no = any(${chunkNos}::int[])`;
+
+/** What a stage after recall needs to know of some chunks, one row each, in no order. */
+export interface ChunkFact<Value> {
+  readonly chunkNo: number;
+  readonly value: Value;
+}
+
+/** The chunks' texts, each with its document's title before it. */
+export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string>> {
+  return compile(
+    sql`select c.chunk_no, d.title, substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
+    ({ chunk_no, title, body }) => ({
+      chunkNo: chunk_no as number,
+      value: title === null ? (body as string) : `${title}\n${body}`,
+    }),
+  );
+}
+
+/** A date field of the chunks that have one, in epoch milliseconds. */
+export function chunkDates(
+  corpus: Corpus,
+  chunkNos: readonly number[],
+  field: FilterField,
+): Statement<ChunkFact<number>> {
+  const date = identifier(field.column);
+  return compile(
+    sql`select c.chunk_no, c.${date} as date from pgrcp.chunks c where ${byNumber(corpus, chunkNos)} and c.${date} is not null`,
+    (row) => ({ chunkNo: row.chunk_no as number, value: row.date as number }),
+  );
+}
+
+/** The chunks' vectors. */
+export function chunkVectors(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<Float32Array>> {
+  return compile(
+    sql`select c.chunk_no, c.embedding::text as vector from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
+    (row) => ({
+      chunkNo: row.chunk_no as number,
+      value: Float32Array.from(JSON.parse(row.vector as string) as number[]),
+    }),
+  );
+}
+
 /** What a hit shows of a chunk and its document. */
 export interface HitRow {
   readonly chunkNo: number;
@@ -133,19 +187,28 @@ export interface HitRow {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** The final hits' rows, in no order. Reads texts and vectors only when they are shown. */
-export function hitRows(
-  corpus: Corpus,
-  chunkNos: readonly number[],
-  show: { readonly text: boolean; readonly vector: boolean },
-): Statement<HitRow> {
-  const text = show.text ? sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)` : sql`null::text`;
+/** What of a hit is read: texts and vectors only when they are shown or counted. */
+export interface HitFields {
+  readonly unit: Unit;
+  readonly text: boolean;
+  readonly vector: boolean;
+}
+
+/**
+ * The final hits' rows, in no order. A document's row is that of the chunk that it was found by, but for text and offsets, which
+ * are the whole document's.
+ */
+export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFields): Statement<HitRow> {
+  const isWhole = show.unit === "document";
+  const piece = isWhole ? sql`t.body` : sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)`;
+  const text = show.text ? piece : sql`null::text`;
   const vector = show.vector ? sql`c.embedding::text` : sql`null::text`;
-  const texts = show.text
-    ? sql` join pgrcp.document_texts t on t.tenant_id = c.tenant_id and t.corpus = c.corpus and t.doc_id = c.doc_id and t.added_version = c.added_version`
-    : sql``;
+  const offsets = isWhole
+    ? sql`0 as start_offset, char_length(t.body) as end_offset`
+    : sql`c.start_offset, c.end_offset`;
+  const texts = show.text || isWhole ? sql` ${textOf()}` : sql``;
   return compile(
-    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, c.start_offset, c.end_offset, ${text} as body, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c join pgrcp.documents d on d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.doc_id = c.doc_id and d.added_version = c.added_version${texts} where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement = ${corpus.placement} and c.chunk_no = any(${chunkNos}::int[])`,
+    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}`,
     (row) => ({
       chunkNo: row.chunk_no as number,
       docId: row.doc_id as string,

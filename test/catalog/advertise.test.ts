@@ -6,7 +6,14 @@ const retrieve = {
   maxK: 50,
   modes: ["dense", "sparse", "hybrid"],
   fusion: ["rrf", "convex"],
+  units: ["chunk"],
   defaultMode: "hybrid",
+  mmr: false,
+  rerankBuiltin: false,
+  isRescored: false,
+  tokenBudget: false,
+  deterministic: false,
+  snapshots: false,
   filter,
 } as const;
 const everything: Advertised = { retrieve, index: { chunking: true } };

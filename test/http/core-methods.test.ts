@@ -30,7 +30,11 @@ describe("RCP §7.1, initialize", () => {
           maxK: 7,
           modes: ["dense", "sparse", "hybrid"],
           fusion: ["rrf", "weighted", "convex"],
-          units: ["chunk"],
+          mmr: true,
+          units: ["chunk", "document"],
+          tokenBudget: true,
+          deterministic: true,
+          snapshots: true,
           defaultMode: "hybrid",
         },
         filter: {

@@ -11,10 +11,31 @@ const offer: RetrievalOffer = {
   maxK: 100,
   defaultCandidateK: 100,
   maxCandidateK: 1000,
-  fields: filterFields({ year: "int" }),
+  fields: filterFields({ year: "int", published: "date", seen: "date[]" }),
   filterLimits: { maxDepth: 32, maxNodes: 512, maxListLength: 1000, maxValueBytes: 4096 },
   maxQueryBytes: 20,
   maxSessionIdBytes: 256,
+  rerank: { method: "cross-encoder", model: "the-model", maxCandidates: 200 },
+  rewrite: ["rewrite", "hyde"],
+  mmr: true,
+  recency: true,
+  units: ["chunk", "document"],
+  tokenBudget: true,
+  snapshots: true,
+  pagination: true,
+  dedup: true,
+};
+/** Nothing that can be switched off. */
+const PLAIN: Partial<RetrievalOffer> = {
+  rerank: undefined,
+  rewrite: [],
+  mmr: false,
+  recency: false,
+  units: ["chunk"],
+  tokenBudget: false,
+  snapshots: false,
+  pagination: false,
+  dedup: false,
 };
 
 const plan = (params: Record<string, unknown>, changes: Partial<RetrievalOffer> = {}) =>
@@ -36,14 +57,23 @@ const unsupported = (option: string) => ({ code: -32005, field: undefined, optio
 test("without options: ten hits, the default mode and fusion, text shown, vectors not", () => {
   expect(plan({})).toEqual({
     query: "test",
+    rewrite: undefined,
     recall: { mode: "hybrid", fusion: { method: "weighted", weights: { dense: 1, sparse: 1 } } },
     k: 10,
     candidateK: 100,
     filter: undefined,
+    unit: "chunk",
+    rerank: undefined,
+    recency: undefined,
     minScore: undefined,
+    mmr: undefined,
+    tokenBudget: undefined,
     includeText: true,
     includeVectors: false,
+    seed: undefined,
     indexVersion: undefined,
+    sessionId: undefined,
+    cursor: undefined,
     notes: [],
   });
 });
@@ -83,12 +113,36 @@ describe("options that are not on offer", () => {
     [{ unit: "document" }, "unit"],
     [{ level: 1 }, "level"],
     [{ tokenBudget: 10 }, "tokenBudget"],
-    [{ cursor: "abc" }, "cursor"],
     [{ modality: "image" }, "modality"],
   ])("%j is -32005, or a note under strict: false", (params, option) => {
-    expect(refusal(params)).toEqual(unsupported(option));
-    expect(plan({ ...params, strict: false }).notes).toEqual([expect.stringContaining(`${option} was left out`)]);
+    expect(refusal(params, PLAIN)).toEqual(unsupported(option));
+    expect(plan({ ...params, strict: false }, PLAIN)).toEqual({
+      ...plan({}, PLAIN),
+      notes: [expect.stringContaining(`${option} was left out`)],
+    });
   });
+
+  test.each([
+    [{ cursor: "abc" }, "cursor"],
+    [{ indexVersion: "v1" }, "indexVersion"],
+  ])("%j is -32005 also under strict: false, for nothing can stand in its place", (params, option) => {
+    expect(refusal(params, PLAIN)).toEqual(unsupported(option));
+    expect(refusal({ ...params, strict: false }, PLAIN)).toEqual(unsupported(option));
+  });
+
+  test("a sessionId is a hint, so it is ignored where trajectories are off", () => {
+    expect(plan({ sessionId: "s" }, PLAIN)).toEqual(plan({}, PLAIN));
+    expect(refusal({ sessionId: 1 }, PLAIN)).toEqual(invalid("sessionId"));
+  });
+
+  test.each([
+    [{ rerank: { method: "llm" } }, "rerank.method"],
+    [{ rerank: { method: "Cross-Encoder" } }, "rerank.method"],
+    [{ rerank: { model: "../../evil" } }, "rerank.model"],
+    [{ rewrite: "decompose" }, "rewrite"],
+    [{ unit: "page" }, "unit"],
+    [{ unit: "passage" }, "unit"],
+  ])("%j is not what is on offer", (params, option) => expect(refusal(params)).toEqual(unsupported(option)));
 
   test("rerank: false and rewrite: false ask for nothing", () =>
     expect(plan({ rerank: false, rewrite: false }).notes).toEqual([]));
@@ -159,6 +213,73 @@ test.each([
   [{ indexVersion: "\ud800" }, "indexVersion"],
   [{ filter: { field: "lang", op: "eq", value: "en" } }, "filter.field"],
 ])("%j is -32602", (params, field) => expect(refusal(params)).toEqual(invalid(field)));
+
+test.each([
+  [{ rerank: true }, "rerank"],
+  [{ rerank: "cross-encoder" }, "rerank"],
+  [{ rerank: [] }, "rerank"],
+  [{ rerank: { method: 1 } }, "rerank.method"],
+  [{ rerank: { topN: 0 } }, "rerank.topN"],
+  [{ rerank: { topN: "20" } }, "rerank.topN"],
+  [{ rewrite: true }, "rewrite"],
+  [{ rewrite: {} }, "rewrite"],
+  [{ mmr: 0.5 }, "mmr"],
+  [{ mmr: { lambda: 1.01 } }, "mmr.lambda"],
+  [{ mmr: { lambda: "0.5" } }, "mmr.lambda"],
+  [{ recency: { field: 1 } }, "recency.field"],
+  [{ recency: { field: "published", halfLifeDays: 0 } }, "recency.halfLifeDays"],
+  [{ recency: { field: "published", halfLifeDays: 1e-320 } }, "recency.halfLifeDays"],
+  [{ unit: 5 }, "unit"],
+  [{ level: -1 }, "level"],
+  [{ tokenBudget: 0 }, "tokenBudget"],
+  [{ tokenBudget: "4000" }, "tokenBudget"],
+  [{ cursor: 1 }, "cursor"],
+])("%j is -32602 whether it is on offer or not", (params, field) => {
+  expect(refusal(params)).toEqual(invalid(field));
+  expect(refusal(params, PLAIN)).toEqual(invalid(field));
+});
+
+describe("recency", () => {
+  test.each([{}, { field: "constructor" }, { field: "published'; --" }, { field: "year" }, { field: "seen" }])(
+    "%j names no field with one date",
+    (recency) => expect(refusal({ recency })).toEqual(invalid("recency.field")),
+  );
+
+  test("halves scores every 30 days unless told otherwise", () =>
+    expect(plan({ recency: { field: "published" } }).recency).toMatchObject({
+      field: { column: "f_published" },
+      halfLifeDays: 30,
+    }));
+});
+
+describe("the funnel candidateK ≥ rerank.topN ≥ k", () => {
+  test.each([
+    [{ k: 10, rerank: { topN: 9 } }, "rerank.topN"],
+    [{ rerank: { topN: 9 } }, "rerank.topN"],
+    [{ k: 5, candidateK: 20, rerank: { topN: 21 } }, "rerank.topN"],
+    [{ k: 5, candidateK: 4, rerank: { topN: 5 } }, "candidateK"],
+  ])("%j is refused at %s", (params, field) => expect(refusal(params)).toEqual(invalid(field)));
+
+  test.each([
+    [{ k: 10, candidateK: 10, rerank: { topN: 10 } }, [10, 10, 10]],
+    [{ rerank: {} }, [10, 100, 100]],
+    [{ rerank: { topN: null } }, [10, 100, 100]],
+    [{ rerank: { topN: 150 } }, [10, 150, 150]],
+    [{ rerank: { topN: 700 } }, [10, 700, 200]],
+    [{ k: 500, candidateK: 2000, rerank: { topN: 1500 } }, [100, 1000, 200]],
+  ])("%j is clamped to k, candidateK and topN %j", (params, expected) => {
+    const { k, candidateK, rerank } = plan(params);
+    expect([k, candidateK, rerank?.topN]).toEqual(expected);
+  });
+});
+
+test("mmr weighs relevance and novelty alike unless told otherwise", () =>
+  expect(plan({ mmr: {} }).mmr).toEqual({ lambda: 0.5 }));
+
+test("the first unit on offer is the default", () => expect(plan({}, { units: ["document"] }).unit).toBe("document"));
+
+test("an empty cursor never starts again at the first page", () =>
+  expect(refusal({ cursor: "" })).toEqual(invalid("cursor")));
 
 test("inherited params do not count", () => {
   const inherited: Record<string, unknown> = Object.create({ query: "x", k: 1 });

@@ -12,9 +12,40 @@ test("the last #n can always be taken off, also when the document's own id ends 
   expect(hitId("issue#", 0, 1)).toBe("issue#");
 });
 
+const ROW = {
+  chunkNo: 7,
+  docId: "d#1",
+  ordinal: 2,
+  chunkCount: 3,
+  start: 0,
+  end: 9,
+  text: "the whole",
+  vector: undefined,
+  title: undefined,
+  uri: undefined,
+  source: "api",
+  trust: "untrusted",
+  injectionSuspected: false,
+  meta: {},
+} as const;
+
+test("a whole document has its own id, and the chunk that it was found by", () => {
+  expect(shapeHit({ score: 2, dense: undefined, sparse: 1, rerank: 2 }, ROW, "document")).toEqual({
+    id: "d#1",
+    score: 2,
+    text: "the whole",
+    unit: "document",
+    meta: {},
+    scores: { sparse: 1, rerank: 2 },
+    citation: { source: "api", start: 0, end: 9 },
+    trust: { level: "untrusted", injectionSuspected: false },
+    chunk: { docId: "d#1", index: 2 },
+  });
+});
+
 test("a hit carries citation, provenance and both scores, and leaves out what is not known", () => {
   const hit = shapeHit(
-    { chunkNo: 7, docId: "d", ordinal: 1, dense: 0.5, sparse: undefined, score: 0.5 },
+    { dense: 0.5, sparse: undefined, score: 0.5 },
     {
       chunkNo: 7,
       docId: "d",
@@ -31,6 +62,7 @@ test("a hit carries citation, provenance and both scores, and leaves out what is
       injectionSuspected: true,
       meta: { year: 2020 },
     },
+    "chunk",
   );
   expect(hit).toEqual({
     id: "d#1",

@@ -159,7 +159,7 @@ describe("a state", () => {
     ["the newest", NEWEST, { version: 3, token: "v3", liveChunks: 3, liveLength: 9, nextChunk: 5 }],
     ["a pinned one", at("v1"), { version: 1, token: "v1", liveChunks: 4, liveLength: 12, nextChunk: 4 }],
   ])("%s is the one that was recorded", async (_, point, state) => {
-    expect(await read(recall.corpusState(CORPUS, point))).toEqual([state]);
+    expect(await read(recall.corpusState(CORPUS, point))).toMatchObject([state]);
   });
 
   test("of a token that the corpus has not, or of a corpus that is not there, is no row", async () => {
@@ -236,7 +236,7 @@ describe("a hit's row", () => {
   const shared = { source: "api", trust: "community", injectionSuspected: false, uri: undefined, meta: { a: 2, b: 1 } };
 
   test("has the text between its offsets, in code points, of the version that the chunk belongs to", async () => {
-    const rows = await read(recall.hitRows(CORPUS, [1, 3, 4], { text: true, vector: true }));
+    const rows = await read(recall.hitRows(CORPUS, [1, 3, 4], { unit: "chunk", text: true, vector: true }));
     expect(rows.toSorted((x, y) => x.chunkNo - y.chunkNo)).toEqual([
       {
         ...{
@@ -267,7 +267,7 @@ describe("a hit's row", () => {
     ["the text alone", { text: true, vector: false }, ["new", undefined]],
     ["the vector alone", { text: false, vector: true }, [undefined, expect.any(Array)]],
   ])("shows %s when asked so", async (_, show, expected) => {
-    const [row] = await read(recall.hitRows(CORPUS, [4], show));
+    const [row] = await read(recall.hitRows(CORPUS, [4], { unit: "chunk", ...show }));
     expect([row?.text, row?.vector]).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
+import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
@@ -18,8 +18,11 @@ import {
   recordVersion,
 } from "../../src/sql/documents.ts";
 import {
+  chunkDates,
+  chunkPassages,
   chunksByNumber,
   chunksPassing,
+  chunkVectors,
   closedChunks,
   corpusState,
   hitRows,
@@ -59,6 +62,7 @@ const VECTOR = Float32Array.of(0.5, -0.25);
 const asked = {
   and: [{ field: "year", op: "gte", value: 2000 }, { not: { field: "tags", op: "contains", value: "red" } }],
 };
+const datePublished: FilterField = { name: "published", type: "date", array: false, column: "f_published" };
 const filter = resolveFilter(asked, EVERY_FIELD, FILTER_OPERATORS, FILTER_LIMITS);
 if (filter === undefined) throw new Error("the filter is absent");
 
@@ -138,10 +142,18 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
   "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],
   "recall-chunks-by-number-similarity": ["reader", chunksByNumber(CORPUS, [7, 4], VECTOR)],
-  "recall-hit-rows": ["reader", hitRows(CORPUS, [7, 4], { text: false, vector: false })],
-  "recall-hit-rows-text": ["reader", hitRows(CORPUS, [7, 4], { text: true, vector: false })],
-  "recall-hit-rows-vector": ["reader", hitRows(CORPUS, [7, 4], { text: false, vector: true })],
-  "recall-hit-rows-text-vector": ["reader", hitRows(CORPUS, [7, 4], { text: true, vector: true })],
+  "recall-hit-rows": ["reader", hitRows(CORPUS, [7, 4], { unit: "chunk", text: false, vector: false })],
+  "recall-hit-rows-text": ["reader", hitRows(CORPUS, [7, 4], { unit: "chunk", text: true, vector: false })],
+  "recall-hit-rows-vector": ["reader", hitRows(CORPUS, [7, 4], { unit: "chunk", text: false, vector: true })],
+  "recall-hit-rows-text-vector": ["reader", hitRows(CORPUS, [7, 4], { unit: "chunk", text: true, vector: true })],
+  "recall-hit-rows-document": ["reader", hitRows(CORPUS, [7, 4], { unit: "document", text: true, vector: true })],
+  "recall-hit-rows-document-no-text": [
+    "reader",
+    hitRows(CORPUS, [7, 4], { unit: "document", text: false, vector: false }),
+  ],
+  "recall-chunk-passages": ["reader", chunkPassages(CORPUS, [7, 4])],
+  "recall-chunk-dates": ["reader", chunkDates(CORPUS, [7, 4], datePublished)],
+  "recall-chunk-vectors": ["reader", chunkVectors(CORPUS, [7, 4])],
   "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
   "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
   "recall-closed-chunks": ["reader", closedChunks(CORPUS, NEWEST)],

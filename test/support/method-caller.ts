@@ -4,11 +4,13 @@ import { type CorpusName, DEFAULT_CORPUS, type TenantId } from "../../src/catalo
 import { configSchema } from "../../src/config/config.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
-import type { Handler, Services } from "../../src/methods/handler.ts";
+import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { indexAdd } from "../../src/methods/index-add.ts";
 import { indexDelete } from "../../src/methods/index-delete.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import { retrieve } from "../../src/methods/retrieve.ts";
+import type { Reranker } from "../../src/models/reranker.ts";
+import type { TextGenerator } from "../../src/models/text-generator.ts";
 import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
 import { testEmbeddingModel } from "./test-embedding.ts";
 
@@ -32,17 +34,25 @@ export interface Caller {
 export function callerOf(
   database: Database,
   tenantId: TenantId,
-  options: { config?: object; principal?: Partial<Principal>; corpus?: string } = {},
+  options: {
+    config?: object;
+    principal?: Partial<Principal>;
+    corpus?: string;
+    reranker?: Reranker;
+    generator?: TextGenerator;
+    report?: Call["report"];
+  } = {},
 ): Caller {
   const config = configSchema.parse(options.config ?? {});
+  const { reranker, generator } = options;
   const services: Services = {
     config,
-    offer: offerOf(config),
+    offer: offerOf(config, { reranker, generator }),
     database,
     corpora: new CachedCorpusStore(database),
     embedding: testEmbeddingModel(),
-    reranker: undefined,
-    generator: undefined,
+    reranker,
+    generator,
     observe: () => {},
   };
   const principal: Principal = {
@@ -61,7 +71,7 @@ export function callerOf(
   const call = (handler: Handler, params: object) =>
     handler(
       { ...params },
-      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: undefined },
+      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: options.report },
       services,
     );
   const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;

@@ -95,7 +95,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
   const { database = NO_DATABASE, corpora = NO_CORPORA, embedding = testEmbeddingModel() } = parts;
   const services: Services = {
     config,
-    offer: offerOf(config),
+    offer: offerOf(config, parts),
     database,
     corpora,
     embedding,

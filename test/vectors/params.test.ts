@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
+import type { Reranker } from "../../src/models/reranker.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { expandVector } from "../support/expand-vector.ts";
@@ -44,12 +45,21 @@ const FIELDS = {
 } as const;
 
 /** What this server does not offer yet. An entry that asks for one must be refused by name, whatever else is wrong with it. */
-const UNBUILT = ["rerank", "mmr", "rewrite", "recency", "level", "tokenBudget", "cursor"] as const;
+const UNBUILT = ["cursor"] as const;
 const asksFor = ({ params }: Entry) =>
   UNBUILT.find((name) => Object.hasOwn(params, name) && (params[name] ?? false) !== false && !isRemoved(params[name]));
 const isRemoved = (value: unknown) => typeof value === "object" && value !== null && "$remove" in value;
 const built = entries.filter((entry) => asksFor(entry) === undefined);
 const unbuilt = entries.filter((entry) => asksFor(entry) !== undefined);
+
+/** As the fixture has it. */
+const RERANKER: Reranker = {
+  identity: "judge",
+  method: "cross-encoder",
+  maxCandidates: 200,
+  score: async (_query, passages) => passages.map(({ length }) => 1 / length),
+  close: async () => {},
+};
 
 let database: TestDatabase;
 let server: RcpServer;
@@ -70,6 +80,7 @@ beforeAll(async () => {
       rateLimit: { enabled: false },
     },
     handlers: HANDLERS,
+    reranker: RERANKER,
     database: database.database,
     corpora: new CachedCorpusStore(database.database),
   });

@@ -1,3 +1,3 @@
-select v.version, v.token, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where v.tenant_id = $1 and v.corpus = $2 order by v.version desc limit 1
+select v.version, v.token, v.committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where v.tenant_id = $1 and v.corpus = $2 order by v.version desc limit 1
 -- $1 = "acme"
 -- $2 = "papers"

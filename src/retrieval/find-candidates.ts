@@ -1,0 +1,60 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
+import { backendUnavailable, type RpcError } from "../protocol/errors.ts";
+import { compareScored, type ScoredCandidate } from "./candidate.ts";
+import type { RetrievalContext } from "./context.ts";
+import { fuse, fuseQueries } from "./fuse.ts";
+import { type Question, type Recall, recall } from "./recall.ts";
+
+/** What recall and fusion found, all of one version of the corpus. */
+export interface Found {
+  readonly indexVersion: string;
+  /** When that version was committed, in epoch milliseconds. */
+  readonly committedAt: number;
+  /** Best first. */
+  readonly candidates: readonly ScoredCandidate[];
+}
+
+/** One answer for a version that never was and one that is no longer kept (DESIGN ruling 12). */
+export const versionGone = (): RpcError =>
+  backendUnavailable({ retryable: false, detail: "that indexVersion is unknown or no longer kept" });
+
+/**
+ * Recalls candidates for each question, one after the other so that one request takes one connection, and fuses what was found.
+ *
+ * @returns undefined for a corpus that was never written
+ * @throws RpcError -32010 when the pinned version cannot be had
+ */
+export async function findCandidates(
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  questions: readonly Question[],
+  context: RetrievalContext,
+): Promise<Found | undefined> {
+  let first: Recall | undefined;
+  const lists: ScoredCandidate[][] = [];
+  for (const question of questions) {
+    // What the first question read, the others read too.
+    const indexVersion = plan.indexVersion ?? first?.indexVersion;
+    const found = await recall({ ...plan, indexVersion }, corpus, question, context);
+    if (found === undefined && indexVersion !== undefined) throw versionGone();
+    if (found === undefined) return undefined;
+    first ??= found;
+    lists.push(rank(found, plan.recall));
+  }
+  if (first === undefined) return undefined;
+  const { indexVersion, committedAt } = first;
+  return { indexVersion, committedAt, candidates: fuseQueries(lists) };
+}
+
+/** Order of what one recall found: the one retriever's own score, or the fused one. */
+function rank(found: Recall, plan: RecallPlan): ScoredCandidate[] {
+  switch (plan.mode) {
+    case "dense":
+      return [...found.candidates.values()].map((one) => ({ ...one, score: one.dense ?? 0 })).sort(compareScored);
+    case "sparse":
+      return [...found.candidates.values()].map((one) => ({ ...one, score: one.sparse ?? 0 })).sort(compareScored);
+    case "hybrid":
+      return fuse(found, plan.fusion);
+  }
+}

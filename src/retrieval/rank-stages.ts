@@ -1,0 +1,60 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
+import { type ChunkFact, chunkDates, chunkPassages, chunkVectors } from "../sql/recall.ts";
+import type { Statement } from "../sql/sql.ts";
+import type { ScoredCandidate } from "./candidate.ts";
+import { type RetrievalContext, readRows } from "./context.ts";
+import { diversify } from "./diversify.ts";
+import type { Found } from "./find-candidates.ts";
+import { decayByAge } from "./recency.ts";
+import { reportStage } from "./report-progress.ts";
+import { rerank } from "./rerank.ts";
+
+/** The stages between fusion and hits, each with what it reads of its candidates. One that the plan does not have changes nothing. */
+export interface Stage {
+  readonly plan: RetrievalPlan;
+  readonly corpus: Corpus;
+  readonly found: Found;
+  readonly context: RetrievalContext;
+}
+
+type Candidates = readonly ScoredCandidate[];
+
+export async function rerankStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
+  if (plan.rerank === undefined) return candidates;
+  const { reranker, limits } = context;
+  if (reranker === undefined) throw new Error("a rerank was planned without a reranker");
+  const best = candidates.slice(0, plan.rerank.topN);
+  const passages = await factsOf(best, (numbers) => chunkPassages(corpus, numbers), context);
+  const reranked = await rerank(best, passages, plan.query, reranker, limits.signal);
+  reportStage(context, "rerank", `reranked ${reranked.length} of ${candidates.length}`);
+  return reranked;
+}
+
+export async function recencyStage(
+  candidates: Candidates,
+  { plan, corpus, found, context }: Stage,
+): Promise<Candidates> {
+  if (plan.recency === undefined) return candidates;
+  const { field, halfLifeDays } = plan.recency;
+  const dates = await factsOf(candidates, (numbers) => chunkDates(corpus, numbers, field), context);
+  return decayByAge(candidates, { dates, asOf: found.committedAt, halfLifeDays });
+}
+
+export async function diversifyStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
+  if (plan.mmr === undefined) return candidates;
+  const vectors = await factsOf(candidates, (numbers) => chunkVectors(corpus, numbers), context);
+  const diverse = await diversify(candidates, vectors, plan.mmr.lambda, context.limits.signal);
+  reportStage(context, "diversify");
+  return diverse;
+}
+
+async function factsOf<Value>(
+  candidates: Candidates,
+  statementFor: (chunkNos: readonly number[]) => Statement<ChunkFact<Value>>,
+  context: RetrievalContext,
+): Promise<ReadonlyMap<number, Value>> {
+  if (candidates.length === 0) return new Map();
+  const rows = await readRows(context, statementFor(candidates.map(({ chunkNo }) => chunkNo)));
+  return new Map(rows.map(({ chunkNo, value }) => [chunkNo, value]));
+}
