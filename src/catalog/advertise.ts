@@ -1,4 +1,13 @@
-import type { FusionMethod, RetrieveMode, Unit } from "../protocol/wire.ts";
+import {
+  type FusionMethod,
+  LOG_LEVELS,
+  type LogLevel,
+  type RerankMethod,
+  type RetrieveMode,
+  type TransformMethod,
+  type Unit,
+  type VectorEncoding,
+} from "../protocol/wire.ts";
 
 /** Every capability key of RCP §6 that gates a method. */
 export type Capability =
@@ -32,6 +41,22 @@ export interface Capabilities {
   };
   readonly filter?: { readonly fields: Readonly<Record<string, string>>; readonly operators: readonly string[] };
   readonly citations?: Readonly<Record<string, never>>;
+  readonly streaming?: Readonly<Record<string, never>>;
+  readonly log?: { readonly levels: readonly LogLevel[] };
+  readonly embed?: {
+    readonly dimension: number;
+    readonly identity: string;
+    readonly batchLimit: number;
+    readonly normalized: true;
+    readonly encodings: readonly VectorEncoding[];
+    readonly modalities: readonly ["text"];
+  };
+  readonly rerank?: {
+    readonly methods: readonly RerankMethod[];
+    readonly maxCandidates: number;
+    readonly models: readonly string[];
+  };
+  readonly transform?: { readonly methods: readonly TransformMethod[] };
   readonly index?: { readonly writable: boolean; readonly chunking: boolean };
 }
 
@@ -55,7 +80,13 @@ export interface Advertised {
         readonly filter: Capabilities["filter"];
       }
     | undefined;
+  readonly streaming: boolean;
+  /** Only where there is streaming, too: a log line has no other way to go. */
+  readonly log: boolean;
   readonly index: { readonly chunking: boolean } | undefined;
+  readonly embed: Capabilities["embed"] | undefined;
+  readonly rerank: Capabilities["rerank"] | undefined;
+  readonly transform: Capabilities["transform"] | undefined;
 }
 
 /**
@@ -64,10 +95,16 @@ export interface Advertised {
  * @param mayAdd whether the caller's token is good for `index/add`
  * @see RCP §6, §6.1
  */
-export function advertise({ retrieve, index }: Advertised, mayAdd: boolean): Capabilities {
+export function advertise(advertised: Advertised, mayAdd: boolean): Capabilities {
+  const { retrieve, streaming, log, embed, rerank, transform, index } = advertised;
   return {
     ...(retrieve && { retrieve: retrieveCapability(retrieve), ...(retrieve.filter && { filter: retrieve.filter }) }),
     ...(retrieve && { citations: {} }),
+    ...(streaming && { streaming: {} }),
+    ...(streaming && log && { log: { levels: LOG_LEVELS } }),
+    ...(embed && { embed }),
+    ...(rerank && { rerank }),
+    ...(transform && { transform }),
     ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
   };
 }
@@ -107,6 +144,24 @@ const SCORES = {
   hybrid: { scoreScale: "unbounded" },
 } as const satisfies Record<RetrieveMode, object>;
 
-/** RCP §14.2: L1 is retrieve in all three modes, with filter and citations. */
-export const conformanceLevel = ({ retrieve, filter }: Capabilities): "L0" | "L1" =>
-  retrieve?.modes.length === 3 && filter ? "L1" : "L0";
+/** What RCP §14.3 names, as far as it can be had here. */
+const BEYOND_L1: readonly ((capabilities: Capabilities) => unknown)[] = [
+  ({ rerank }) => rerank,
+  ({ transform }) => transform,
+  (capabilities) => Object.hasOwn(capabilities, "streaming"),
+  (capabilities) => Object.hasOwn(capabilities, "pagination"),
+  (capabilities) => Object.hasOwn(capabilities, "log"),
+  ({ retrieve = {} }) => "deterministic" in retrieve && "snapshots" in retrieve,
+];
+const ENOUGH_FOR_L2 = 4;
+
+/**
+ * The level of RCP §14 that a set of capabilities comes to. L1 is retrieve in all three modes, with filter and citations. The
+ * protocol leaves to each server which selection beyond that is L2; here it is four of six: rerank, query/transform, streaming,
+ * pagination, log, and answers that can be had again (`retrieve.deterministic` and `snapshots`).
+ */
+export function conformanceLevel(capabilities: Capabilities): "L0" | "L1" | "L2" {
+  const { retrieve, filter, citations } = capabilities;
+  if (retrieve?.modes.length !== 3 || filter === undefined || citations === undefined) return "L0";
+  return BEYOND_L1.filter((isThere) => isThere(capabilities)).length >= ENOUGH_FOR_L2 ? "L2" : "L1";
+}

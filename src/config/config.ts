@@ -70,6 +70,28 @@ const sessions = z
   })
   .prefault({});
 
+/** An origin as a browser sends it: scheme, host and port, nothing after. */
+const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
+  error:
+    "must be an origin such as https://app.example.org, without a path, in lower case, without the scheme's own port",
+});
+
+const cors = z
+  .strictObject({ origins: z.array(origin).default([]), maxAgeSeconds: z.int().min(0).default(600) })
+  .prefault({});
+
+const streaming = z
+  .strictObject({
+    heartbeatMs: milliseconds.default(15_000),
+    maxBufferedBytes: positive.default(262_144),
+    stallMs: milliseconds.default(10_000),
+  })
+  .prefault({});
+
+const idempotency = z
+  .strictObject({ ttlSeconds: positive.default(86_400), maxResultBytes: positive.default(131_072) })
+  .prefault({});
+
 /** Field names are SQL identifiers behind `f_`, so they are short and plain. */
 export const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,59}$/;
 const FIELD_NAME_RULE = "a field name is 1 to 60 letters, digits, _ . - and does not start with a digit, . or -";
@@ -141,6 +163,10 @@ const retrieval = z
         rrfK: z.number().min(0).default(60),
       })
       .prefault({}),
+    cursorTtlSeconds: positive.default(300),
+    trajectories: z
+      .strictObject({ idleTtlSeconds: positive.default(3_600), maxPerPrincipal: positive.default(1_000) })
+      .prefault({}),
   })
   .prefault({});
 
@@ -164,6 +190,8 @@ const capabilities = z
     transform: z.boolean().default(true),
     chunking: z.boolean().default(true),
     filter: z.boolean().default(true),
+    streaming: z.boolean().default(true),
+    log: z.boolean().default(true),
     mmr: z.boolean().default(true),
     recency: z.boolean().default(true),
     rerankBuiltin: z.boolean().default(true),
@@ -171,6 +199,8 @@ const capabilities = z
     tokenBudget: z.boolean().default(true),
     deterministic: z.boolean().default(true),
     snapshots: z.boolean().default(true),
+    pagination: z.boolean().default(true),
+    session: z.boolean().default(true),
     units: z
       .array(z.enum(["chunk", "document"]))
       .min(1)
@@ -201,7 +231,10 @@ export const configSchema = z.strictObject({
   database,
   auth,
   tenants,
+  cors,
+  streaming,
   sessions,
+  idempotency,
   rateLimit,
   filter,
   limits,

@@ -1,14 +1,25 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { cancelled } from "../protocol/errors.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Principal } from "../auth/principal.ts";
+import type { Config } from "../config/config.ts";
+import { cancelled, unauthorized } from "../protocol/errors.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
+import { acceptsEvents } from "./accepts-events.ts";
 import { principalOf } from "./authenticate.ts";
+import { type EventStream, openEventStream } from "./event-stream.ts";
 import { headerValues } from "./header-values.ts";
 import type { RateLimits } from "./rate-limit.ts";
 import { sendJson } from "./reply.ts";
 import { readTarget } from "./target.ts";
 
+export interface RcpRouteParts {
+  readonly dispatcher: Dispatcher;
+  readonly limits: RateLimits;
+  /** Undefined when streaming is switched off: every answer is one JSON text then. */
+  readonly streaming: Config["streaming"] | undefined;
+}
+
 /** Adds `POST /rcp`, which every RCP target is routed to: body to the dispatcher, its reply to HTTP 200 or 204. */
-export function addRcpRoute(server: FastifyInstance, dispatcher: Dispatcher, limits: RateLimits): void {
+export function addRcpRoute(server: FastifyInstance, { dispatcher, limits, streaming }: RcpRouteParts): void {
   // The body stays bytes: Fastify's own JSON parser strips a byte order mark and answers errors in its own shape.
   server.addContentTypeParser(
     "application/json",
@@ -18,24 +29,51 @@ export function addRcpRoute(server: FastifyInstance, dispatcher: Dispatcher, lim
   server.post<{ Body: Buffer | undefined }>("/rcp", async (request, reply) => {
     const target = readTarget(request.originalUrl);
     if (target.kind !== "rcp") throw new Error("only RCP targets are routed here");
+    const principal = principalOf(request);
+    // A batch is answered by one array, so there is no stream at the base path.
+    const events = streamFor(request, reply, target.path.isBase ? undefined : streaming);
     const outcome = await dispatcher.dispatch({
       body: request.body ?? new Uint8Array(),
       path: target.path,
-      principal: principalOf(request),
+      principal,
       sessionTokens: headerValues(request.raw, "rcp-session"),
-      signal: goneSignal(reply),
+      signal: goneSignal(reply, events && principal),
       takeUnit: () => limits.takeUnit(request),
+      notify: events?.notify,
     });
     if (outcome.kind === "silent") return reply.code(204).send();
-    return sendJson(reply, outcome.text);
+    return events === undefined ? sendJson(reply, outcome.text) : events.end(outcome.text);
   });
 }
 
-/** Aborts when the connection closes before the answer is out. */
-function goneSignal(reply: FastifyReply): AbortSignal {
+const streamFor = (
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  streaming: RcpRouteParts["streaming"],
+): EventStream | undefined =>
+  streaming !== undefined && acceptsEvents(raw) ? openEventStream(reply, streaming) : undefined;
+
+/** Issuers tolerate clocks that are off by at most this, so a token may be good a little past its end. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/**
+ * Aborts when the connection closes before the answer is out, and a stream also when its token expires: a call outlives its token
+ * only as long as nothing is sent on the strength of it.
+ */
+function goneSignal({ raw }: FastifyReply, streamsTo: Principal | undefined): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort(cancelled());
+  const leftMs = streamsTo === undefined ? Number.POSITIVE_INFINITY : streamsTo.expiresAt * 1000 - Date.now();
+  const waitMs = leftMs > 0 ? leftMs : leftMs + CLOCK_TOLERANCE_MS;
+  const expiry =
+    waitMs < MAX_TIMER_MS
+      ? setTimeout(() => controller.abort(unauthorized("the token has expired")), waitMs)
+      : undefined;
+  raw.once("close", () => {
+    clearTimeout(expiry);
+    if (!raw.writableFinished) controller.abort(cancelled());
   });
   return controller.signal;
 }
+
+/** The longest delay that `setTimeout` keeps; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;

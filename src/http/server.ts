@@ -1,3 +1,4 @@
+import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -55,6 +56,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     // Only for this host: what stands beside it in the domain is not this server's to decide.
     strictTransportSecurity: isBehindTls(config.server) && { maxAge: HSTS_SECONDS, includeSubDomains: false },
   });
+  await addCors(server, config.cors);
   await server.register(rateLimit, { global: false });
   const limits = rateLimits(server, config.rateLimit, observe);
   addUnroutedAnswers(server);
@@ -64,9 +66,26 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, observe));
     rcp.addHook("onRequest", limits.byPrincipal);
     rcp.addHook("onRequest", checkBodyHeaders);
-    addRcpRoute(rcp, dispatcher, limits);
+    addRcpRoute(rcp, {
+      dispatcher,
+      limits,
+      streaming: config.capabilities.streaming ? config.streaming : undefined,
+    });
   });
   return server;
+}
+
+/** Lets pages of the listed origins call. Exact origins only, and never with cookies: a token is sent on purpose or not at all. */
+async function addCors(server: FastifyInstance, { origins, maxAgeSeconds }: Config["cors"]): Promise<void> {
+  if (origins.length === 0) return;
+  await server.register(cors, {
+    origin: [...origins],
+    methods: ["POST"],
+    allowedHeaders: ["authorization", "content-type", "accept", "rcp-session"],
+    exposedHeaders: ["retry-after", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "www-authenticate"],
+    maxAge: maxAgeSeconds,
+    strictPreflight: false,
+  });
 }
 
 const HSTS_SECONDS = 31_536_000;

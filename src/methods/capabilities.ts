@@ -1,13 +1,20 @@
 import type { Principal } from "../auth/principal.ts";
 import { type Advertised, advertise, type Capabilities } from "../catalog/advertise.ts";
+import type { EmbeddingModel } from "../models/embedding.ts";
+import type { Reranker } from "../models/reranker.ts";
 import { advertisedFields } from "../plan/filter-fields.ts";
 import { FILTER_OPERATORS } from "../plan/resolve-filter.ts";
+import { VECTOR_ENCODINGS } from "../protocol/wire.ts";
 import type { Services } from "./handler.ts";
 
-/** What this server can do, whoever asks: its configuration, as RCP §6 shows it. */
-export function advertisedBy({ config, offer }: Pick<Services, "config" | "offer">): Advertised {
+/** What this server can do, whoever asks: its configuration and its models, as RCP §6 shows them. */
+export function advertisedBy(
+  services: Pick<Services, "config" | "offer" | "embedding" | "reranker" | "generator">,
+): Advertised {
+  const { config, offer, embedding, reranker, generator } = services;
   const { capabilities } = config;
-  const { maxK, modes, fusion, units, defaultMode, fields, rerank, rewrite, mmr, tokenBudget, snapshots } = offer.retrieval;
+  const { maxK, modes, fusion, units, defaultMode, fields, rerank, rewrite, mmr, tokenBudget, snapshots } =
+    offer.retrieval;
   const filter = fields && { fields: advertisedFields(fields), operators: [...FILTER_OPERATORS] };
   return {
     retrieve: capabilities.retrieve
@@ -18,9 +25,24 @@ export function advertisedBy({ config, offer }: Pick<Services, "config" | "offer
           deterministic: capabilities.deterministic,
         }
       : undefined,
+    streaming: capabilities.streaming,
+    log: capabilities.log,
+    embed: capabilities.embed ? embedCapability(embedding, config.limits.maxInputsPerEmbed) : undefined,
+    rerank: capabilities.rerank ? reranker && rerankCapability(reranker) : undefined,
+    transform:
+      capabilities.transform && generator !== undefined ? { methods: capabilities.transformMethods } : undefined,
     index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
   };
 }
+
+const embedCapability = ({ space }: EmbeddingModel, batchLimit: number) =>
+  ({ ...space, batchLimit, normalized: true, encodings: VECTOR_ENCODINGS, modalities: ["text"] }) as const;
+
+const rerankCapability = ({ method, identity, maxCandidates }: Reranker) => ({
+  methods: [method],
+  maxCandidates,
+  models: [identity],
+});
 
 export const capabilitiesFor = (services: Services, principal: Principal): Capabilities =>
   advertise(advertisedBy(services), principal.credentials.has("add"));

@@ -59,8 +59,16 @@ export interface Progress {
   readonly partial?: { readonly hits: readonly Hit[] };
 }
 
+/** RCP §17.1, least severe first. */
+export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** RCP §6 `rerank.methods`. */
 export type RerankMethod = "cross-encoder" | "colbert" | "llm";
+
+/** RCP §7.3.1: numbers, or little-endian binary32 in base64. */
+export const VECTOR_ENCODINGS = ["json", "f32-base64"] as const;
+export type VectorEncoding = (typeof VECTOR_ENCODINGS)[number];
 
 /** RCP §6 `transform.methods`. */
 export const TRANSFORM_METHODS = ["rewrite", "hyde", "multi-query", "decompose", "step-back"] as const;

@@ -1,6 +1,7 @@
 import { invalidParams, timeout } from "../protocol/errors.ts";
 import type { MethodName } from "../protocol/methods.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
+import { deadlineOf } from "./call-meta.ts";
 import { isWithinDepth } from "./json-depth.ts";
 
 /** Members whose handlers limit depth themselves, and name the path where it is passed. */
@@ -23,23 +24,4 @@ export function checkParams(method: MethodName, params: unknown, maxDepth: numbe
   const deadlineMs = deadlineOf(given);
   if (deadlineMs !== undefined && deadlineMs <= 0) throw timeout("_meta.deadlineMs must be above 0");
   return given;
-}
-
-/** `_meta.deadlineMs` if it is a number; anything else there is ignored. Safe to call on params not checked yet. */
-export function deadlineOf(params: unknown): number | undefined {
-  const value = metaOf(params, "deadlineMs");
-  return typeof value === "number" ? value : undefined;
-}
-
-const TRACE_ID = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** `_meta.traceId` if it is plain enough for a log line (RCP §17.2). */
-export function traceIdOf(params: unknown): string | undefined {
-  const value = metaOf(params, "traceId");
-  return typeof value === "string" && TRACE_ID.test(value) ? value : undefined;
-}
-
-function metaOf(params: unknown, name: string): unknown {
-  const meta = isObject(params) ? member(params, "_meta") : undefined;
-  return isObject(meta) ? member(meta, name) : undefined;
 }

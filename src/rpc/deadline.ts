@@ -4,7 +4,7 @@ import { cancelled, timeout } from "../protocol/errors.ts";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline {
-  /** Aborts with an RpcError as its reason: -32014 at the deadline, -32006 on a cancel or when the caller is gone. */
+  /** Aborts with an RpcError as its reason: -32014 at the deadline, -32006 on a cancel, the reason of `gone` with it. */
   readonly signal: AbortSignal;
   /** At least 1, because 0 switches Postgres' `statement_timeout` off. */
   remainingMs(): number;
@@ -16,21 +16,22 @@ export interface Deadline {
  * its signal is left to finish and its late result is dropped.
  *
  * @param limitMs milliseconds from now
- * @param gone aborts when nobody waits for the answer any more
- * @throws what `work` throws; RpcError -32014 or -32006
+ * @param gone aborts when nobody waits for the answer any more, with an RpcError
+ * @throws what `work` throws; RpcError -32014 or -32006; the reason of `gone`
  */
 export async function withDeadline<Result>(
   limitMs: number,
   gone: AbortSignal,
   work: (deadline: Deadline) => Promise<Result>,
 ): Promise<Result> {
-  if (gone.aborted) throw cancelled();
+  gone.throwIfAborted();
   if (limitMs <= 0) throw timeout();
   const controller = new AbortController();
   const endsAt = performance.now() + limitMs;
   const cancel = () => controller.abort(cancelled());
   const timer = setTimeout(() => controller.abort(timeout()), Math.min(limitMs, MAX_TIMER_MS));
-  gone.addEventListener("abort", cancel, { once: true });
+  const leave = () => controller.abort(gone.reason);
+  gone.addEventListener("abort", leave, { once: true });
 
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const { signal } = controller;
@@ -40,6 +41,6 @@ export async function withDeadline<Result>(
     return await Promise.race([aborted, work({ signal, remainingMs, cancel })]);
   } finally {
     clearTimeout(timer);
-    gone.removeEventListener("abort", cancel);
+    gone.removeEventListener("abort", leave);
   }
 }

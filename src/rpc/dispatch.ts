@@ -3,11 +3,12 @@ import type { Handler, Services } from "../methods/handler.ts";
 import { RpcError, rateLimited } from "../protocol/errors.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
-import { deadlineOf, traceIdOf } from "./check-params.ts";
+import { deadlineOf, traceIdOf } from "./call-meta.ts";
 import { withDeadline } from "./deadline.ts";
 import { type CallMessage, type Message, readEnvelope, readId } from "./envelope.ts";
 import { createInFlight } from "./in-flight.ts";
 import { climb } from "./ladder.ts";
+import { createNotifier, type Notify } from "./notifications.ts";
 import type { RpcReply, RpcRequest } from "./request.ts";
 import { backendFailed, encodeError, encodeResult, internalError, isBackendFailure } from "./response.ts";
 import { type Sessions, sessionName } from "./session.ts";
@@ -35,39 +36,75 @@ const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Confi
 export function createDispatcher({ services, handlers, sessions }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
   const inFlight = createInFlight();
-  const rungs = { services, handlers, sessions, inFlight };
+  const rungs = { services, handlers, sessions };
 
-  function answer(message: Message, request: RpcRequest, receivedAt: number, waitMs?: number) {
+  function answer(message: Message, request: RpcRequest, receivedAt: number, batch?: { waitMs: number | undefined }) {
     switch (message.kind) {
       case "notification":
         cancelNamed(message, request);
         return undefined;
       case "refusal":
-        record(request, undefined, message.error.code, receivedAt);
+        record(request, undefined, message.error.code, performance.now() - receivedAt);
         return encodeError(message.id, message.error);
       case "call":
-        return answerCall(message, request, receivedAt, waitMs);
+        // What several calls at once report could not be told apart by a caller that used a token twice, so a batch reports nothing.
+        return answerCall(
+          message,
+          request,
+          receivedAt,
+          batch?.waitMs,
+          batch === undefined ? request.notify : undefined,
+        );
     }
   }
 
-  async function answerCall(call: CallMessage, request: RpcRequest, receivedAt: number, waitMs: number | undefined) {
+  async function answerCall(
+    call: CallMessage,
+    request: RpcRequest,
+    receivedAt: number,
+    waitMs: number | undefined,
+    notify: Notify | undefined,
+  ) {
     const startedAt = performance.now();
+    const notifier = createNotifier(knownName(call.method), call.params, notify);
+    const settle = (code: number, text: string) => {
+      const latencyMs = performance.now() - startedAt;
+      notifier.answered(code, latencyMs);
+      record(request, call, code, latencyMs);
+      return text;
+    };
     try {
       if (waitMs !== undefined) throw overRate(waitMs);
       // Counted from the arrival of the body, so that a batch is answered as soon as a single call would be.
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
-      const result = await withDeadline(leftMs, request.signal, (deadline) => climb(call, request, deadline, rungs));
-      const text = encodeResult(call.id, result);
-      record(request, call, 0, startedAt);
-      return text;
+      const result = await withDeadline(leftMs, request.signal, (deadline) =>
+        cancellable(call, request, deadline.cancel, () => climb({ call, request, deadline, notifier }, rungs)),
+      );
+      return settle(0, encodeResult(call.id, result));
     } catch (error) {
       const refusal = error instanceof RpcError ? error : internalError();
       const where = knownName(call.method);
       if (error !== refusal) observe({ kind: "internal-error", where, error });
       else if (isBackendFailure(refusal)) observe(backendFailed(where, refusal));
-      record(request, call, refusal.code, startedAt);
-      return encodeError(call.id, refusal);
+      return settle(refusal.code, encodeError(call.id, refusal));
+    }
+  }
+
+  /** Can be cancelled from its very beginning, before its session was looked up: a cancel may follow close behind. */
+  async function cancellable<Result>(
+    { id }: CallMessage,
+    { principal, sessionTokens }: RpcRequest,
+    cancel: () => void,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const session = sessionName(sessionTokens);
+    if (session === undefined) return await work();
+    const done = inFlight.add({ principal, session, id }, cancel);
+    try {
+      return await work();
+    } finally {
+      done();
     }
   }
 
@@ -79,7 +116,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     if (id !== null && session !== undefined) inFlight.cancel({ principal: request.principal, session, id });
   }
 
-  function record(request: RpcRequest, call: CallMessage | undefined, code: number, startedAt: number): void {
+  function record(request: RpcRequest, call: CallMessage | undefined, code: number, latencyMs: number): void {
     const traceId = traceIdOf(call?.params);
     observe({
       kind: "request",
@@ -87,7 +124,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       tenant: request.principal.tenantId,
       corpus: request.path.corpus,
       code,
-      latencyMs: performance.now() - startedAt,
+      latencyMs,
       ...(traceId !== undefined && { traceId }),
     });
   }
@@ -102,10 +139,10 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       }
       const waits = await takeUnits(envelope.messages, request);
       const texts = await mapInOrder(envelope.messages, BATCH_CONCURRENCY, (message, index) =>
-        answer(message, request, receivedAt, waits[index]),
+        answer(message, request, receivedAt, { waitMs: waits[index] }),
       );
       const answers = texts.filter((text) => text !== undefined);
-      return answers.length === 0 ? { kind: "silent" } : { kind: "answer", text: `[${answers.join(",")}]` };
+      return answers.length === 0 ? { kind: "silent" } : { kind: "batch", text: `[${answers.join(",")}]` };
     },
   };
 }

@@ -8,8 +8,8 @@ import { checkParams } from "./check-params.ts";
 import type { Deadline } from "./deadline.ts";
 import type { CallMessage } from "./envelope.ts";
 import { identityMembers } from "./identity-members.ts";
-import type { InFlight } from "./in-flight.ts";
 import { GATES } from "./method-gates.ts";
+import type { Notifier } from "./notifications.ts";
 import type { RpcRequest } from "./request.ts";
 import type { Session, Sessions } from "./session.ts";
 
@@ -17,7 +17,14 @@ export interface Rungs {
   readonly services: Services;
   readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
   readonly sessions: Sessions;
-  readonly inFlight: InFlight;
+}
+
+/** One call on its way up. */
+export interface Climber {
+  readonly call: CallMessage;
+  readonly request: RpcRequest;
+  readonly deadline: Deadline;
+  readonly notifier: Notifier;
 }
 
 /**
@@ -25,8 +32,8 @@ export interface Rungs {
  *
  * @throws RpcError -32001, -32600, -32004, -32012, -32003, -32602, -32014; whatever the handler throws
  */
-export async function climb(call: CallMessage, request: RpcRequest, deadline: Deadline, rungs: Rungs): Promise<object> {
-  const { services, handlers, sessions, inFlight } = rungs;
+export async function climb({ call, request, deadline, notifier }: Climber, rungs: Rungs): Promise<object> {
+  const { services, handlers, sessions } = rungs;
   const { principal } = request;
   const session = await sessionFor(call.method, request, deadline, rungs);
   if (!isMethodName(call.method)) throw unknownMethod();
@@ -46,15 +53,14 @@ export async function climb(call: CallMessage, request: RpcRequest, deadline: De
   for (const name of identityMembers(params))
     services.observe({ kind: "identity-ignored", tenant: principal.tenantId, member: name });
 
-  const done = session && inFlight.add({ principal, session: session.name, id: call.id }, deadline.cancel);
-  try {
-    const { signal, remainingMs } = deadline;
-    const given = { principal, corpus: request.path.corpus, signal, remainingMs, report: undefined };
-    const result = await handler(params, given, services);
-    return await touchSession(method, result, capabilities, request, deadline, sessions);
-  } finally {
-    done?.();
-  }
+  const { signal, remainingMs } = deadline;
+  const report = notifier.reporter();
+  const result = await handler(
+    params,
+    { principal, corpus: request.path.corpus, signal, remainingMs, report },
+    services,
+  );
+  return await touchSession(method, result, capabilities, request, deadline, sessions);
 }
 
 /** @throws RpcError -32600 for a second initialize; -32001 when a gated method has no live session but needs one */

@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
+import type { Notify } from "./notifications.ts";
 import type { RequestPath } from "./request-path.ts";
 
 /** A request body with what its transport knows about it. */
@@ -8,11 +9,13 @@ export interface RpcRequest {
   readonly principal: Principal;
   /** The values of every RCP-Session header, as received. */
   readonly sessionTokens: readonly string[];
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when nobody waits for the answer any more, with the RpcError that the calls then end with. */
   readonly signal: AbortSignal;
   /** Takes one unit of the caller's rate. @returns the milliseconds to wait when none was left */
   readonly takeUnit: () => Promise<number | undefined>;
+  /** Sends a notification before the answer; undefined when the transport or the caller has no way for one. */
+  readonly notify: Notify | undefined;
 }
 
-/** `silent` when nothing but notifications was sent. */
-export type RpcReply = { readonly kind: "silent" } | { readonly kind: "answer"; readonly text: string };
+/** One answer, the answers of a batch, or `silent` when nothing but notifications was sent. */
+export type RpcReply = { readonly kind: "silent" } | { readonly kind: "answer" | "batch"; readonly text: string };

@@ -16,7 +16,20 @@ const retrieve = {
   snapshots: false,
   filter,
 } as const;
-const everything: Advertised = { retrieve, index: { chunking: true } };
+const models = {
+  embed: {
+    dimension: 8,
+    identity: "m@8",
+    batchLimit: 3,
+    normalized: true,
+    encodings: ["json", "f32-base64"],
+    modalities: ["text"],
+  },
+  rerank: { methods: ["cross-encoder"], maxCandidates: 200, models: ["judge"] },
+  transform: { methods: ["rewrite"] },
+} as const;
+const NO_MODELS = { embed: undefined, rerank: undefined, transform: undefined };
+const everything: Advertised = { retrieve, streaming: true, log: true, index: { chunking: true }, ...models };
 
 describe("advertise", () => {
   test("shows what the server does, and writable only to a token that may add", () => {
@@ -30,19 +43,23 @@ describe("advertise", () => {
       },
       filter,
       citations: {},
+      streaming: {},
+      log: { levels: ["debug", "info", "notice", "warning", "error"] },
+      ...models,
       index: { writable: false, chunking: true },
     });
     expect(advertise(everything, true)).toMatchObject({ index: { writable: true } });
   });
 
   test("leaves out what is switched off", () => {
-    expect(advertise({ retrieve: undefined, index: { chunking: false } }, true)).toEqual({
-      index: { writable: true, chunking: false },
-    });
-    expect(Object.keys(advertise({ ...everything, index: undefined }, true))).toEqual([
+    const off = { retrieve: undefined, streaming: false, log: true, index: { chunking: false }, ...NO_MODELS };
+    expect(advertise(off, true)).toEqual({ index: { writable: true, chunking: false } });
+    expect(Object.keys(advertise({ ...everything, ...NO_MODELS, index: undefined }, true))).toEqual([
       "retrieve",
       "filter",
       "citations",
+      "streaming",
+      "log",
     ]);
     const unfiltered = advertise({ ...everything, retrieve: { ...retrieve, filter: undefined } }, true);
     expect(unfiltered).not.toHaveProperty("filter");
@@ -70,13 +87,29 @@ describe("advertise", () => {
   });
 });
 
-describe("conformanceLevel", () => {
-  test("is L1 for all three modes with a filter, else L0 (RCP §14)", () => {
-    const level = (advertised: Advertised) => conformanceLevel(advertise(advertised, false));
-    expect(level(everything)).toBe("L1");
-    expect(level({ ...everything, index: undefined })).toBe("L1");
-    expect(level({ ...everything, retrieve: { ...retrieve, filter: undefined } })).toBe("L0");
-    expect(level({ ...everything, retrieve: { ...retrieve, modes: ["dense"] } })).toBe("L0");
-    expect(level({ ...everything, retrieve: undefined })).toBe("L0");
+describe("conformanceLevel (RCP §14)", () => {
+  const l1 = advertise({ ...everything, ...NO_MODELS, streaming: false }, false);
+  const level = (changes: object) => conformanceLevel({ ...l1, ...changes });
+
+  test("is L1 for all three modes with a filter, else L0", () => {
+    const of = (changes: Partial<Advertised>) => conformanceLevel(advertise({ ...everything, ...changes }, false));
+    expect(conformanceLevel(l1)).toBe("L1");
+    expect(of({ retrieve: { ...retrieve, filter: undefined } })).toBe("L0");
+    expect(of({ retrieve: { ...retrieve, modes: ["dense"] } })).toBe("L0");
+    expect(of({ retrieve: undefined })).toBe("L0");
+  });
+
+  test("is L2 for L1 with four of what §14.3 names", () => {
+    const again = { retrieve: { ...l1.retrieve, deterministic: true, snapshots: true } };
+    const { rerank, transform } = models;
+    const own = { streaming: {}, pagination: {}, log: {} };
+
+    expect(level({ ...own, ...again })).toBe("L2");
+    expect(level({ ...own, rerank })).toBe("L2");
+    expect(level({ rerank, transform, streaming: {}, ...again })).toBe("L2");
+    expect(level(own)).toBe("L1");
+    expect(level({ ...own, retrieve: { ...l1.retrieve, snapshots: true } })).toBe("L1");
+    expect(level({ rerank, transform, streaming: {} })).toBe("L1");
+    expect(level({ ...own, ...again, rerank, transform, filter: undefined })).toBe("L0");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ErrorCode } from "../../src/protocol/errors.ts";
+import { cancelled, ErrorCode, unauthorized } from "../../src/protocol/errors.ts";
 import { type Deadline, withDeadline } from "../../src/rpc/deadline.ts";
 
 const NEVER_GONE = new AbortController().signal;
@@ -27,22 +27,31 @@ describe("withDeadline", () => {
   });
 
   test("rejects with -32006 on a cancel, and when the caller goes", async () => {
-    const cancelled = withDeadline(1_000, NEVER_GONE, async ({ cancel }) => {
+    const told = withDeadline(1_000, NEVER_GONE, async ({ cancel }) => {
       cancel();
       return stuck();
     });
-    await expect(cancelled).rejects.toMatchObject({ code: ErrorCode.Cancelled });
+    await expect(told).rejects.toMatchObject({ code: ErrorCode.Cancelled });
 
     const caller = new AbortController();
     const left = withDeadline(1_000, caller.signal, stuck);
-    caller.abort();
+    caller.abort(cancelled());
     await expect(left).rejects.toMatchObject({ code: ErrorCode.Cancelled });
+  });
+
+  test("rejects with what the caller's signal says", async () => {
+    const caller = new AbortController();
+    const left = withDeadline(1_000, caller.signal, stuck);
+    caller.abort(unauthorized("the token has expired"));
+    await expect(left).rejects.toMatchObject({ code: ErrorCode.Unauthorized });
   });
 
   test("does not start work for a caller who is gone, or whose time is up", async () => {
     let starts = 0;
     const work = async () => starts++;
-    await expect(withDeadline(1_000, AbortSignal.abort(), work)).rejects.toMatchObject({ code: ErrorCode.Cancelled });
+    await expect(withDeadline(1_000, AbortSignal.abort(cancelled()), work)).rejects.toMatchObject({
+      code: ErrorCode.Cancelled,
+    });
     await expect(withDeadline(0, NEVER_GONE, work)).rejects.toMatchObject({ code: ErrorCode.Timeout });
     await expect(withDeadline(-5, NEVER_GONE, work)).rejects.toMatchObject({ code: ErrorCode.Timeout });
     expect(starts).toBe(0);

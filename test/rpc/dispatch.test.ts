@@ -49,6 +49,7 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
       sessionTokens: [],
       signal: new AbortController().signal,
       takeUnit: async () => undefined,
+      notify: undefined,
       ...request,
     });
     return reply.kind === "silent" ? undefined : (JSON.parse(reply.text) as Response & Response[]);

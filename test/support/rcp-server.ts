@@ -49,7 +49,7 @@ export interface CallOptions {
 }
 
 export interface RpcAnswer extends RawAnswer {
-  /** The parsed body; undefined when there was none. */
+  /** The parsed body; undefined when there was none, or an event stream. */
   readonly body: Response | undefined;
 }
 
@@ -115,7 +115,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
 
   const send = async (request: RawRequest): Promise<RpcAnswer> => {
     const answer = await sendRequest(port, request);
-    return { ...answer, body: answer.text === "" ? undefined : JSON.parse(answer.text) };
+    return { ...answer, body: isJson(answer) ? JSON.parse(answer.text) : undefined };
   };
   const post: RcpServer["post"] = async (path, body, { token, session } = {}) =>
     send({
@@ -148,3 +148,6 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     close: () => server.close(),
   };
 }
+
+const isJson = ({ headers, text }: RawAnswer): boolean =>
+  text !== "" && headers["content-type"] !== "text/event-stream";

@@ -15,6 +15,8 @@ const compiled = (definition: string) => ajv.compile({ $ref: `${schema.$id}#/$de
 const isResult = compiled("ResultFor");
 const isSuccess = compiled("JsonRpcSuccess");
 const isError = compiled("JsonRpcError");
+const isProgress = compiled("ProgressNotification");
+const isLog = compiled("LogNotification");
 
 /** Fails unless `response` is a success whose result has the shape that RCP gives the method. */
 export function expectValidSuccess(method: string, response: unknown): void {
@@ -32,4 +34,11 @@ export function expectValidError(response: unknown): void {
 export function expectValidResponse(method: string, response: unknown): void {
   if (typeof response === "object" && response !== null && "result" in response) expectValidSuccess(method, response);
   else expectValidError(response);
+}
+
+/** Fails unless `notification` has the shape that RCP gives its kind. */
+export function expectValidNotification(notification: unknown): void {
+  const method = (notification as { method?: string }).method;
+  const validate = method === "notifications/log" ? isLog : isProgress;
+  expect(validate(notification), ajv.errorsText(validate.errors)).toBe(true);
 }
