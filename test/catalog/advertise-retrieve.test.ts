@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Advertised, advertise } from "../../src/catalog/advertise.ts";
+import { advertise } from "../../src/catalog/advertise.ts";
 import { configSchema } from "../../src/config/config.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
 import { offerOf } from "../../src/methods/offer.ts";
@@ -22,8 +22,8 @@ type Models = { readonly reranker?: Reranker | undefined; readonly generator?: T
 function shown(capabilities: object, { reranker, generator }: Models = {}) {
   const config = configSchema.parse({ capabilities });
   const offer = offerOf(config, { reranker, generator });
-  const advertised: Advertised = advertisedBy({ config, offer, embedding: testEmbeddingModel(), reranker, generator });
-  return advertise(advertised, false);
+  const services = { config, offer, embedding: testEmbeddingModel(), reranker, generator };
+  return advertise(advertisedBy(services), false);
 }
 
 test("retrieve shows what it does beyond recall, and reranking only with a reranker", () => {
