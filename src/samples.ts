@@ -69,7 +69,7 @@ function planFitting(samples: readonly object[], { offer, observe }: Services): 
     const text = `${refusals.length} of ${samples.length} sample documents do not fit the configuration and are left out`;
     observe({ kind: "warning", text: `${text} (${place}: ${first.data.detail})` });
   }
-  return { documents: plans.flatMap((plan) => plan.documents), chunk: offer.add.chunking, notes: [] };
+  return { documents: plans.flatMap((plan) => plan.documents), chunk: offer.add.chunking, notes: [], idempotencyKey: undefined };
 }
 
 async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): Promise<void> {
@@ -101,6 +101,7 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     fields: offer.add.fields,
     ...config.indexing,
     create: "tenant and corpus",
+    once: undefined,
   };
   await addDocuments(plan, corpus, context).finally(() => clearTimeout(timer));
 }

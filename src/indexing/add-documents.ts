@@ -12,7 +12,7 @@ import * as documents from "../sql/documents.ts";
 import { appendPostings } from "../sql/postings.ts";
 import { createTenant } from "../sql/tenants.ts";
 import { embedInBatches } from "./embed-batches.ts";
-
+import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
 import { type PreparedDocument, prepareDocument } from "./prepare-document.ts";
 import { versionToken } from "./version-token.ts";
 
@@ -27,6 +27,8 @@ export interface AddContext {
   readonly embedBatch: number;
   /** What the first write makes. A corpus is made only for a tenant that is there. */
   readonly create: "nothing" | "corpus" | "tenant and corpus";
+  /** Undefined: a repeat is another write. */
+  readonly once: OnceWrite | undefined;
 }
 
 export interface AddResult {
@@ -42,16 +44,19 @@ export interface AddResult {
  * Upserts documents: chunked, screened and embedded first, then written in one transaction that replaces every earlier chunk of
  * the same ids. An id sent twice in one call keeps its last document.
  *
- * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32010, -32012, -32014
+ * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32010, -32012, -32013, -32014, -32016
  * @see RCP §7.10
  */
 export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddContext): Promise<AddResult> {
-  const sent = plan.documents.map((document) => ({ ...document, docId: document.docId ?? randomUUID() }));
-  const ids = sent.map((document) => document.docId);
-  if (sent.length === 0) return { ids, chunks: 0, indexVersion: undefined, notes: plan.notes };
-  const { embedding, limits } = context;
+  const { database, embedding, by, once } = context;
+  if (plan.documents.length === 0) return { ids: [], chunks: 0, indexVersion: undefined, notes: plan.notes };
+  const limits = () => ({ signal: context.limits.signal, timeoutMs: context.limits.remainingMs() });
+  const first = once && (await findFirst<AddResult>(database, by, once, limits()));
+  if (first !== undefined) return first;
   checkSpace(corpus, embedding.space);
 
+  const sent = plan.documents.map((document) => ({ ...document, docId: document.docId ?? randomUUID() }));
+  const ids = sent.map((document) => document.docId);
   const last = new Map(sent.map((document, index) => [document.docId, { document, index }]));
   const notes = [...plan.notes];
   const prepared: PreparedDocument[] = [];
@@ -63,24 +68,28 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
     embedding,
     prepared.flatMap((one) => one.chunks.map((chunk) => chunk.modelText)),
     context.embedBatch,
-    limits.signal,
+    context.limits.signal,
   );
 
-  const statementLimits = { signal: limits.signal, timeoutMs: limits.remainingMs() };
-  const indexVersion = await write(prepared, vectors, corpus, context, statementLimits);
-  return { ids, chunks: prepared.reduce((sum, one) => sum + one.chunks.length, 0), indexVersion, notes };
+  const chunks = prepared.reduce((sum, one) => sum + one.chunks.length, 0);
+  const result = { ids, chunks, indexVersion: versionToken(), notes };
+  return await write(result, prepared, vectors, corpus, context, limits());
 }
 
+/** @returns the result; that of the first write with the same key when there was one, and then nothing is written */
 function write(
+  result: AddResult & { readonly indexVersion: string },
   prepared: readonly PreparedDocument[],
   vectors: readonly string[],
   corpus: Corpus,
   context: AddContext,
   limits: StatementLimits,
-): Promise<string> {
+): Promise<AddResult> {
   const key = { tenantId: corpus.tenantId, corpus: corpus.name };
   const docIds = prepared.map((one) => one.row.docId);
   return context.database.write("adder", context.by, limits, async (transaction) => {
+    const first = context.once && (await claimFirst<AddResult>(transaction, context.once, result));
+    if (first !== undefined) return first;
     const before = await lock(transaction, corpus, context.create);
     const version = before.version + 1;
     const chunks = numberChunks(prepared, vectors, before.nextChunk);
@@ -117,7 +126,7 @@ function write(
         liveChunks: before.liveChunks - gone.chunks + chunks.rows.length,
         liveLength: before.liveLength - gone.length + chunks.length,
       },
-      token: versionToken(),
+      token: result.indexVersion,
       action: "add" as const,
       issuer: context.by.issuer,
       subject: context.by.subject,
@@ -125,7 +134,7 @@ function write(
     };
     await transaction.query(documents.advanceCorpus(key, next));
     await transaction.query(documents.recordVersion(key, next));
-    return next.token;
+    return result;
   });
 }
 

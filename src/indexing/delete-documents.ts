@@ -1,26 +1,43 @@
 import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { CorpusKey, Provenance } from "../sql/documents.ts";
-import { advanceCorpus, closeChunks, closeDocuments, lockCorpus, recordVersion } from "../sql/documents.ts";
+import { advanceCorpus, closeChunks, closeDocuments, countLive, lockCorpus, recordVersion } from "../sql/documents.ts";
+import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
 import { versionToken } from "./version-token.ts";
+
+export interface DeleteResult {
+  /** How many documents the call removed. */
+  readonly deleted: number;
+}
 
 /**
  * Deletes documents by id in one transaction and records one version; when none of them is live, nothing is recorded.
  *
- * @returns how many documents this call removed
+ * @param once undefined: a repeat is another write
+ * @throws RpcError -32010, -32012, -32014, -32016
+ * @see RCP §7.11
  */
-export function deleteDocuments(
+export async function deleteDocuments(
   database: Database,
   key: CorpusKey,
   docIds: readonly string[],
   by: Access & Omit<Provenance, "source">,
+  once: OnceWrite | undefined,
   limits: StatementLimits,
-): Promise<number> {
-  return database.write("deleter", by, limits, async (transaction) => {
+): Promise<DeleteResult> {
+  const earlier = once && (await findFirst<DeleteResult>(database, by, once, limits));
+  if (earlier !== undefined) return earlier;
+  return await database.write("deleter", by, limits, async (transaction) => {
     const [before] = await transaction.query(lockCorpus(key));
-    if (before === undefined) return 0;
+    if (once !== undefined) {
+      // Counted under the corpus's lock, so that what is kept is what the next statement does.
+      const [live = 0] = await transaction.query(countLive(key, docIds));
+      const first = await claimFirst(transaction, once, { deleted: live });
+      if (first !== undefined) return first;
+    }
+    if (before === undefined) return { deleted: 0 };
     const version = before.version + 1;
     const closed = await transaction.query(closeDocuments(key, docIds, version));
-    if (closed.length === 0) return 0;
+    if (closed.length === 0) return { deleted: 0 };
     const [gone = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, docIds, version));
     const next = {
       counters: {
@@ -38,6 +55,6 @@ export function deleteDocuments(
     };
     await transaction.query(advanceCorpus(key, next));
     await transaction.query(recordVersion(key, next));
-    return closed.length;
+    return { deleted: closed.length };
   });
 }

@@ -3,6 +3,7 @@ import { addDocuments } from "../indexing/add-documents.ts";
 import { planAdd } from "../plan/plan-add.ts";
 import { findCorpus } from "./find-corpus.ts";
 import type { Call, Handler, Services } from "./handler.ts";
+import { onceWrite } from "./once-write.ts";
 
 /** RCP §7.10. */
 export const indexAdd: Handler = async (params, call, services) => {
@@ -16,6 +17,7 @@ export const indexAdd: Handler = async (params, call, services) => {
     fields: services.offer.add.fields,
     ...services.config.indexing,
     create: existing !== undefined ? "nothing" : services.config.tenants.autoCreate ? "tenant and corpus" : "corpus",
+    once: onceWrite(plan, "add", call, services),
   });
   return {
     ids,

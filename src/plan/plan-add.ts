@@ -5,7 +5,7 @@ import { isObject, member, type Params, readArray, readBoolean } from "../protoc
 import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
 import { type CheckedMeta, checkMeta, type MetaLimits } from "./check-meta.ts";
-import { checkIdempotencyKey } from "./idempotency-key.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
 
 export interface AddLimits extends MetaLimits {
   readonly maxDocumentsPerAdd: number;
@@ -30,6 +30,7 @@ export interface AddPlan {
   /** False: every document stays one chunk. */
   readonly chunk: boolean;
   readonly notes: readonly string[];
+  readonly idempotencyKey: string | undefined;
 }
 
 /**
@@ -53,7 +54,7 @@ export function planAdd(
     throw optionUnsupported({ option: "chunk", detail: "chunking is not advertised" });
   if (readBoolean(params, "contextual") === true)
     throw optionUnsupported({ option: "contextual", detail: "contextual chunks are not advertised" });
-  checkIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
+  const idempotencyKey = readIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
 
   const notes: string[] = [];
   return {
@@ -62,6 +63,7 @@ export function planAdd(
     ),
     chunk: chunk ?? offer.chunking,
     notes,
+    idempotencyKey,
   };
 }
 

@@ -1,7 +1,7 @@
 import { optionUnsupported, payloadTooLarge } from "../protocol/errors.ts";
 import { checkIdentifier } from "../protocol/identifier.ts";
 import { member, type Params, readArray } from "../protocol/params.ts";
-import { checkIdempotencyKey } from "./idempotency-key.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
 
 export interface DeleteLimits {
   readonly maxIdsPerDelete: number;
@@ -9,12 +9,18 @@ export interface DeleteLimits {
   readonly maxIdempotencyKeyBytes: number;
 }
 
+export interface DeletePlan {
+  /** Each once. */
+  readonly docIds: readonly string[];
+  readonly idempotencyKey: string | undefined;
+}
+
 /**
- * Reads `index/delete` params (RCP §7.11): document ids, each once.
+ * Reads `index/delete` params (RCP §7.11).
  *
  * @throws RpcError -32602 naming the id, -32013 over `limits.maxIdsPerDelete`, -32005 for a filter (DESIGN ruling 10)
  */
-export function planDelete(params: Params, limits: DeleteLimits): readonly string[] {
+export function planDelete(params: Params, limits: DeleteLimits): DeletePlan {
   if (member(params, "filter") !== undefined)
     throw optionUnsupported({
       option: "filter",
@@ -26,10 +32,9 @@ export function planDelete(params: Params, limits: DeleteLimits): readonly strin
       field: "ids",
       detail: `at most ${limits.maxIdsPerDelete} ids a call (limits.maxIdsPerDelete)`,
     });
-  checkIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
-  return [
-    ...new Set(
-      ids.map((id, index) => checkIdentifier(id, `ids[${index}]`, limits.maxDocIdBytes, "limits.maxDocIdBytes")),
-    ),
-  ];
+  const idempotencyKey = readIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
+  const docIds = new Set(
+    ids.map((id, index) => checkIdentifier(id, `ids[${index}]`, limits.maxDocIdBytes, "limits.maxDocIdBytes")),
+  );
+  return { docIds: [...docIds], idempotencyKey };
 }

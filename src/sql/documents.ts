@@ -49,6 +49,14 @@ export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
   );
 }
 
+/** One row: how many of these documents are live. */
+export function countLive(key: CorpusKey, docIds: readonly string[]): Statement<number> {
+  return compile(
+    sql`select count(*) as live from pgrcp.documents where ${of(key)} and doc_id = any(${docIds}::text[]) and removed_version is null`,
+    (row) => row.live as number,
+  );
+}
+
 /** One row per document that was live. */
 export function closeDocuments(key: CorpusKey, docIds: readonly string[], version: number): Statement<string> {
   return compile(

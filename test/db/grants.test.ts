@@ -16,6 +16,7 @@ const MATRIX = {
   "pgrcp.chunks": ["S---", "sIu-", "s-u-", "----"],
   "pgrcp.chunks_shared": ["----", "----", "----", "----"],
   "pgrcp.postings": ["S---", "SIu-", "----", "----"],
+  "pgrcp.idempotency_keys": ["----", "SI-D", "SI-D", "----"],
   "pgrcp_state.sessions": ["----", "----", "----", "SIuD"],
   "pgrcp_admin.migrations": ["----", "----", "----", "----"],
   "pgrcp_admin.filter_fields": ["----", "----", "----", "----"],

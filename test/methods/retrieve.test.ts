@@ -388,6 +388,7 @@ test("a corpus made meanwhile with other settings is not written with the wrong 
     fields: offer.add.fields,
     ...configSchema.parse({}).indexing,
     create: "corpus" as const,
+    once: undefined,
   };
   const plan = planAdd({ documents: [{ id: "apple", text: "running" }] }, offer.add);
   await expect(addDocuments(plan, stale, context)).rejects.toMatchObject({ code: -32016 });

@@ -1,0 +1,1 @@
+delete from pgrcp.idempotency_keys where expires_at <= now()
