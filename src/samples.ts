@@ -69,7 +69,12 @@ function planFitting(samples: readonly object[], { offer, observe }: Services): 
     const text = `${refusals.length} of ${samples.length} sample documents do not fit the configuration and are left out`;
     observe({ kind: "warning", text: `${text} (${place}: ${first.data.detail})` });
   }
-  return { documents: plans.flatMap((plan) => plan.documents), chunk: offer.add.chunking, notes: [], idempotencyKey: undefined };
+  return {
+    documents: plans.flatMap((plan) => plan.documents),
+    chunk: offer.add.chunking,
+    notes: [],
+    idempotencyKey: undefined,
+  };
 }
 
 async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): Promise<void> {

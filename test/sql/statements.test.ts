@@ -9,6 +9,7 @@ import {
   type ChunkRow,
   closeChunks,
   closeDocuments,
+  countLive,
   type DocumentRow,
   insertChunks,
   insertDocuments,
@@ -17,6 +18,7 @@ import {
   type NewVersion,
   recordVersion,
 } from "../../src/sql/documents.ts";
+import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import {
   chunkDates,
   chunkPassages,
@@ -134,6 +136,9 @@ const OWNER: SessionOwner = {
 const HASH = Uint8Array.of(0, 1, 254, 255);
 const SESSION = { owner: OWNER, hash: HASH, capabilities: '{"retrieve":{}}', idleTtlSeconds: 3_600 };
 
+const KEY_OWNER: KeyOwner = { ...OWNER, credential: "add" };
+const REPEATABLE = { keyHash: Uint8Array.of(1, 2), requestHash: Uint8Array.of(3, 4) };
+
 /** Each reviewed statement, and the role that it runs as. */
 const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", Statement<unknown>]>> = {
   "recall-nearest-chunks": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, undefined, 10)],
@@ -163,6 +168,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "write-lock-corpus": ["adder", lockCorpus(KEY)],
   "write-close-documents": ["deleter", closeDocuments(KEY, ["a", "it's"], 8)],
   "write-close-chunks": ["deleter", closeChunks(KEY, ["a", "it's"], 8)],
+  "write-count-live": ["deleter", countLive(KEY, ["a", "it's"])],
   "write-insert-documents": ["adder", insertDocuments(KEY, 8, BY, DOCUMENTS)],
   "write-insert-documents-no-token-id": [
     "adder",
@@ -181,6 +187,10 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "corpora-find": ["reader", findCorpus(CORPUS.tenantId, CORPUS.name)],
   "corpora-create": ["adder", createCorpus({ ...CORPUS, name: "other" as CorpusName })],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
+  "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
+  "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
+  "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],
+  "idempotency-delete-expired-everywhere": ["operator", deleteExpiredKeys(undefined)],
   "sessions-lock-owner": ["state", lockOwner(OWNER)],
   "sessions-insert": ["state", insertSession(SESSION, 100)],
   "sessions-next-expiry": ["state", nextExpiry(OWNER)],
@@ -206,7 +216,9 @@ describe("the statement of", () => {
   });
 
   test("every reviewed file of these folders is made here", () => {
-    const folders = readdirSync(CASES).filter((name) => /^(recall|write|corpora|tenants|sessions)-/.test(name));
+    const folders = readdirSync(CASES).filter((name) =>
+      /^(recall|write|corpora|tenants|sessions|idempotency)-/.test(name),
+    );
     expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
   });
 });
