@@ -1,10 +1,13 @@
 import type { MethodName } from "../protocol/methods.ts";
+import { embed } from "./embed.ts";
 import type { Handler } from "./handler.ts";
 import { indexAdd } from "./index-add.ts";
 import { indexDelete } from "./index-delete.ts";
 import { info } from "./info.ts";
 import { initialize } from "./initialize.ts";
 import { ping } from "./ping.ts";
+import { queryTransform } from "./query-transform.ts";
+import { rerank } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 import { shutdown } from "./shutdown.ts";
 
@@ -17,11 +20,11 @@ export const HANDLERS = {
   retrieve,
   "index/add": indexAdd,
   "index/delete": indexDelete,
-  embed: undefined,
+  embed,
   "embed/sparse": undefined,
   "embed/multi": undefined,
-  rerank: undefined,
-  "query/transform": undefined,
+  rerank,
+  "query/transform": queryTransform,
   graph: undefined,
   "catalog/list": undefined,
   feedback: undefined,

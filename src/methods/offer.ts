@@ -3,7 +3,10 @@ import type { Config } from "../config/config.ts";
 import { filterFields } from "../plan/filter-fields.ts";
 import type { AddLimits } from "../plan/plan-add.ts";
 import type { DeleteLimits } from "../plan/plan-delete.ts";
+import type { EmbedLimits } from "../plan/plan-embed.ts";
+import type { RerankLimits } from "../plan/plan-rerank.ts";
 import type { RetrievalOffer } from "../plan/plan-retrieval.ts";
+import type { TransformOffer } from "../plan/plan-transform.ts";
 import { TRANSFORM_METHODS } from "../protocol/wire.ts";
 import type { Services } from "./handler.ts";
 
@@ -12,6 +15,9 @@ export interface Offer {
   readonly retrieval: RetrievalOffer;
   readonly add: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits };
   readonly delete: DeleteLimits;
+  readonly embed: EmbedLimits;
+  readonly rerank: RerankLimits;
+  readonly transform: TransformOffer;
 }
 
 /** @param models what is configured beside the embedding model; nothing that needs one is on offer without it */
@@ -46,5 +52,8 @@ export function offerOf(
     },
     add: { chunking: capabilities.chunking, fields, limits },
     delete: limits,
+    embed: limits,
+    rerank: limits,
+    transform: { ...limits, methods: capabilities.transformMethods },
   };
 }

@@ -1,6 +1,7 @@
-import { invalidParams, optionUnsupported, payloadTooLarge } from "../protocol/errors.ts";
-import { isObject, member, type Params } from "../protocol/params.ts";
+import { invalidParams, payloadTooLarge } from "../protocol/errors.ts";
+import { member, type Params } from "../protocol/params.ts";
 import { isWellFormed, utf8Bytes } from "../protocol/text.ts";
+import { blockText } from "./content-text.ts";
 
 /**
  * Reads `query`: a string, one text block or an array of them (RCP §4.8). U+0000 is a break between words (DESIGN ruling 15).
@@ -10,10 +11,10 @@ import { isWellFormed, utf8Bytes } from "../protocol/text.ts";
 export function parseQuery(params: Params, maxBytes: number): string {
   const value = member(params, "query");
   const text = Array.isArray(value)
-    ? value.map((block, index) => blockText(block, `query[${index}]`)).join("\n")
+    ? value.map((block, index) => queryText(block, `query[${index}]`)).join("\n")
     : typeof value === "string"
       ? value
-      : blockText(value, "query");
+      : queryText(value, "query");
   if (!isWellFormed(text))
     throw invalidParams({ field: "query", detail: "must be well-formed Unicode: it holds a lone surrogate" });
   if (utf8Bytes(text) > maxBytes)
@@ -24,19 +25,16 @@ export function parseQuery(params: Params, maxBytes: number): string {
   return text.replaceAll("\u0000", " ");
 }
 
-const TYPES: ReadonlySet<unknown> = new Set(["image", "audio", "blob"]);
+const queryText = (block: unknown, field: string): string =>
+  blockText(block, field, "query.type", "a string, a text block or an array of text blocks");
 
-function blockText(block: unknown, field: string): string {
-  const refuse = (name: string, detail: string) => invalidParams({ field: name, detail });
-  if (!isObject(block)) throw refuse(field, "must be a string, a text block or an array of text blocks");
-  const type = member(block, "type");
-  if (member(block, "data") !== undefined && member(block, "uri") !== undefined)
-    throw refuse(field, "a block carries data or uri, never both");
-  if (TYPES.has(type)) throw optionUnsupported({ option: "query.type", detail: "only text blocks are advertised" });
-  if (type === undefined) throw refuse(field, "a block needs a type");
-  if (type !== "text") throw refuse(`${field}.type`, 'must be "text"');
-  if (member(block, "uri") !== undefined) throw refuse(`${field}.uri`, "a text block carries text, not a uri");
-  const text = member(block, "text");
-  if (typeof text !== "string") throw refuse(`${field}.text`, "must be a string");
-  return text;
+/**
+ * Reads a `query` that a model is asked about, which there must be something in.
+ *
+ * @throws RpcError as `parseQuery`; -32602 for one of white space alone
+ */
+export function parseQuestion(params: Params, maxBytes: number): string {
+  const query = parseQuery(params, maxBytes);
+  if (query.trim() === "") throw invalidParams({ field: "query", detail: "must hold more than white space" });
+  return query;
 }

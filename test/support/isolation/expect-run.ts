@@ -6,7 +6,7 @@ const KINDS = [
   ...["dense", "sparse", "hybrid", "pinned", "own version", "stolen version"].map((what) => `retrieve ${what}`),
   ...["index/add", "index/delete", "add stolen ids", "delete stolen ids", "initialize", "info", "ping", "shutdown"],
   ...["shutdown of a stolen session", "stolen session", "ended session", "corpus of another", "wrong credential"],
-  ...["unbuilt method", "cancel of another's call"],
+  ...["embed", "rerank", "query/transform", "unbuilt method", "cancel of another's call"],
   ...["(in a batch of five)", "(in an own session)", "(with identity members)"],
 ];
 

@@ -3,6 +3,7 @@ import { CREDENTIALS } from "../../../src/auth/principal.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import type { Call } from "./call.ts";
 import { infoCall, initializeCall, pingCall, refused, shutdownCall, unbuiltCall } from "./core-calls.ts";
+import { randomModelCall } from "./model-calls.ts";
 import { ownVersionCall, pinCall, randomRetrieve, retrieveCall, stolenVersionCall } from "./retrieves.ts";
 import { VARIANTS } from "./sent-documents.ts";
 import { anotherOf, baseOf, type LiveSession, type Place, type Tenant, type World } from "./world.ts";
@@ -24,16 +25,7 @@ export interface Exchange {
   readonly cancels?: number;
 }
 
-const UNBUILT = [
-  "memory/recall",
-  "memory/build",
-  "graph",
-  "rerank",
-  "embed",
-  "feedback",
-  "catalog/list",
-  "query/transform",
-];
+const UNBUILT = ["memory/recall", "memory/build", "graph", "feedback", "catalog/list"];
 
 type Maker = (draw: Draw) => Exchange | undefined;
 
@@ -56,6 +48,7 @@ const KINDS: readonly (readonly [weight: number, make: Maker])[] = [
   [1, (draw) => draw.inSession("ended session", draw.one(draw.tenant.ended))],
   [3, (draw) => draw.foreignCorpus()],
   [2, (draw) => draw.wrongCredential()],
+  [3, (draw) => draw.ordinary(randomModelCall(draw.tenant, draw.random))],
   [1, (draw) => draw.ordinary(unbuiltCall(draw.random.pick(UNBUILT)), false)],
   [1, (draw) => draw.cancel()],
   [4, (draw) => draw.batch()],

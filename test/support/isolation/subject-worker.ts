@@ -10,6 +10,7 @@ import type { Observation } from "../../../src/observability/observation.ts";
 import { filterFields } from "../../../src/plan/filter-fields.ts";
 import { openTestDatabase } from "../database.ts";
 import { testEmbeddingModel } from "../test-embedding.ts";
+import { testGenerator, testReranker } from "../test-models.ts";
 import { recorded } from "./recorded-database.ts";
 import { FIELDS } from "./sent-documents.ts";
 
@@ -81,8 +82,8 @@ const server = await startServer({
     database,
     corpora: new CachedCorpusStore(database),
     embedding: testEmbeddingModel(),
-    reranker: undefined,
-    generator: undefined,
+    reranker: testReranker(),
+    generator: testGenerator(),
     observe,
   },
   operator: undefined,
