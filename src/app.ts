@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type FirstRun, mintFirstRunTokens } from "./auth/first-run-keys.ts";
 import { createTokenVerifier } from "./auth/jwt-verifier.ts";
 import { closeTogether } from "./closing.ts";
@@ -120,8 +121,11 @@ export interface RunningServer {
   /** Of the default corpus: `http://host:port/rcp`. */
   readonly url: string;
   readonly firstRun: FirstRun | undefined;
-  /** Lets what runs finish, up to `server.shutdownGraceMs`. */
-  close(): Promise<void>;
+  /**
+   * Says that it is not ready, goes on serving for `drainMs`, so that whoever balances load can look elsewhere, then closes its
+   * socket and lets what runs finish for up to `server.shutdownGraceMs`.
+   */
+  close(drainMs?: number): Promise<void>;
 }
 
 /** Listens. On a first run it mints the four tokens first. */
@@ -134,8 +138,10 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
       : undefined;
   if (firstRun !== undefined) observe({ kind: "warning", text: firstRunNotice(firstRun) });
   const sessions = createSessions(new DatabaseSessionStore(database, config.sessions), advertisedBy(services));
+  const draining = new AbortController();
   const server = await buildHttpServer({
     config,
+    draining: draining.signal,
     verifier: createTokenVerifier(config.auth, { dev: firstRun?.issuer }),
     dispatcher: createDispatcher({ services, handlers: HANDLERS, sessions }),
     observe,
@@ -147,8 +153,10 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
   observe({ kind: "listening", url });
   return { url: `${url.replace(/\/$/, "")}/rcp`, firstRun, close };
 
-  async function close(): Promise<void> {
+  async function close(drainMs = 0): Promise<void> {
     clearInterval(renewal);
+    draining.abort();
+    await sleep(drainMs);
     await server.close();
   }
 }

@@ -48,7 +48,8 @@ async function run(option: ConfigOption, stop: StopRequest, closeLater: (close: 
   const running = await startServer(backends).catch((error: unknown) => {
     throw listenFailure(error, config.server);
   });
-  closeLater(running.close);
+  // Only a supervisor's SIGTERM has others to tell; who presses Ctrl-C waits.
+  closeLater(() => running.close(stop.by() === "SIGTERM" ? config.server.drainMs : 0));
   stop.signal.throwIfAborted();
   announce(running, backends);
   await stop.requested;

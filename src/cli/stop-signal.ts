@@ -16,6 +16,8 @@ export interface StopRequest {
   readonly signal: AbortSignal;
   /** Settles then. */
   readonly requested: Promise<Stopped>;
+  /** The signal that asked, once one has. */
+  by(): NodeJS.Signals | undefined;
   release(): void;
 }
 
@@ -40,6 +42,7 @@ export function stopOnSignal(): StopRequest {
   return {
     signal: controller.signal,
     requested,
+    by: () => (controller.signal.reason as Stopped | undefined)?.by,
     release() {
       for (const name of SIGNALS) process.off(name, onSignal);
     },

@@ -8,12 +8,13 @@ const FRESH_MS = 1_000;
  * Adds `GET /healthz` (this process answers) and `GET /readyz` (it can serve). Neither needs a token nor tells more than that.
  *
  * @param isReady database reachable, model running
+ * @param draining aborts when the server is about to close, which counts at once
  */
-export function addHealthRoutes(server: FastifyInstance, isReady: () => Promise<boolean>): void {
+export function addHealthRoutes(server: FastifyInstance, isReady: () => Promise<boolean>, draining: AbortSignal): void {
   const isReadyLately = remembered(isReady, FRESH_MS);
   server.get("/healthz", async (_request, reply) => sendJson(reply, '{"status":"ok"}'));
   server.get("/readyz", async (_request, reply) => {
-    const ready = await isReadyLately();
+    const ready = !draining.aborted && (await isReadyLately());
     return sendJson(reply.code(ready ? 200 : 503), ready ? '{"status":"ready"}' : '{"status":"not ready"}');
   });
 }

@@ -9,7 +9,8 @@ import type { Dispatcher } from "../rpc/dispatch.ts";
 import { answerError } from "./answer-error.ts";
 import { authenticate } from "./authenticate.ts";
 import { checkBodyHeaders } from "./check-body-headers.ts";
-import { type Connections, trackConnections } from "./connections.ts";
+import { trackConnections } from "./connections.ts";
+import { addGracefulClose } from "./graceful-close.ts";
 import { addHealthRoutes } from "./health-route.ts";
 import { answerClientError, createNodeServer } from "./node-server.ts";
 import { rateLimits } from "./rate-limit.ts";
@@ -24,6 +25,8 @@ export interface HttpServerOptions {
   readonly observe: Observe;
   /** True when requests can be served: database reachable, model running. */
   readonly isReady: () => Promise<boolean>;
+  /** Aborts when the server is about to close: it is not ready any more, and goes on answering. */
+  readonly draining: AbortSignal;
 }
 
 /**
@@ -33,7 +36,7 @@ export interface HttpServerOptions {
  * A request's way: route → rate of its address → authenticate → rate of its principal → headers of the body → body → dispatcher.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
-  const { config, verifier, dispatcher, observe, isReady } = options;
+  const { config, verifier, dispatcher, observe, isReady, draining } = options;
   const nodeServer = createNodeServer(config.server);
   const connections = trackConnections(nodeServer);
   const server = Fastify({
@@ -49,7 +52,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   server.setErrorHandler((error, _request, reply) => onError(error, reply));
   server.removeAllContentTypeParsers();
   addCommonHeaders(server);
-  addGracefulClose(server, connections, config.server.shutdownGraceMs);
+  addGracefulClose(server, connections, draining, config.server.shutdownGraceMs);
 
   await server.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
@@ -60,7 +63,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   await server.register(rateLimit, { global: false });
   const limits = rateLimits(server, config.rateLimit, observe);
   addUnroutedAnswers(server);
-  addHealthRoutes(server, isReady);
+  addHealthRoutes(server, isReady, draining);
   await server.register(async (rcp) => {
     rcp.addHook("onRequest", limits.byAddress);
     rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, observe));
@@ -123,19 +126,5 @@ function addCommonHeaders(server: FastifyInstance): void {
     // A tenant's rows must not be kept by a proxy.
     reply.header("cache-control", "no-store");
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
-  });
-}
-
-function addGracefulClose(server: FastifyInstance, connections: Connections, graceMs: number): void {
-  let isClosing = false;
-  server.addHook("preClose", async () => {
-    isClosing = true;
-    connections.closeUnused();
-    // What is still running then is cut off, which cancels its calls.
-    const timer = setTimeout(connections.closeAll, graceMs);
-    server.server.once("close", () => clearTimeout(timer));
-  });
-  server.addHook("onSend", async (_request, reply) => {
-    if (isClosing) reply.header("connection", "close");
   });
 }

@@ -66,6 +66,39 @@ describe("closing the server", () => {
     expect(await cancelled).toMatchObject({ code: -32006 });
   });
 
+  test("is not ready from the moment it drains, goes on answering, and ends each connection", async () => {
+    server = await startRcpServer();
+    const readyz = () => server.send({ method: "GET", path: "/readyz" });
+    expect(await readyz()).toMatchObject({ status: 200 });
+
+    server.drain();
+
+    expect(await readyz()).toMatchObject({ status: 503 });
+    const answer = await server.call("ping");
+    expect(answer).toMatchObject({ status: 200, headers: { connection: "close" } });
+    await server.close();
+  });
+
+  test("answers a request whose connection was accepted just before it closed", async () => {
+    server = await startRcpServer();
+    const token = await server.token();
+    const socket = net.connect(server.port, "127.0.0.1");
+    let text = "";
+    socket.on("data", (bytes) => (text += bytes.toString("latin1")));
+    await new Promise((resolve) => socket.on("connect", resolve));
+    const closing = server.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+    socket.write(
+      `POST /rcp/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await new Promise((resolve) => socket.on("close", resolve));
+    await closing;
+
+    expect(text).toContain('{"jsonrpc":"2.0","id":1,"result":{}}');
+  });
+
   test("does not wait for connections that are silent or idle", async () => {
     server = await startRcpServer();
     const silent = net.connect(server.port, "127.0.0.1");

@@ -75,6 +75,8 @@ export interface RcpServer {
   /** Any body at any path, with good headers. */
   post(path: string, body: string | Uint8Array, options?: CallOptions): Promise<RpcAnswer>;
   send(request: RawRequest): Promise<RpcAnswer>;
+  /** What comes before `close`: it is not ready any more, and goes on answering. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -109,7 +111,8 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
   const dispatcher = createDispatcher({ services, handlers, sessions });
   const verifier = parts.verifier ?? createTokenVerifier(config.auth);
   const isReady = parts.isReady ?? (async () => true);
-  const server = await buildHttpServer({ config, verifier, dispatcher, observe, isReady });
+  const draining = new AbortController();
+  const server = await buildHttpServer({ config, verifier, dispatcher, observe, isReady, draining: draining.signal });
   await server.listen({ host: "127.0.0.1", port: 0, backlog: config.server.maxConnections });
   const { port } = server.server.address() as AddressInfo;
 
@@ -137,6 +140,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     config,
     issuer,
     observations,
+    drain: () => draining.abort(),
     token: (claims) => issuer.mint(claims),
     async initialize(token) {
       const { body } = await call("initialize", { protocolVersion: 1, client: { name: "test" } }, { token });

@@ -99,7 +99,7 @@ export class Campaign {
     const gate = await WriteGate.open();
     const configFile = join(folder, "config.yaml");
     const config = {
-      server: { port: 0 },
+      server: { port: 0, drainMs: 0 },
       database: deployment.settings,
       auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
       rateLimit: { enabled: false },
