@@ -79,25 +79,34 @@ describe("closing the server", () => {
     await server.close();
   });
 
-  test("answers a request whose connection was accepted just before it closed", async () => {
-    server = await startRcpServer();
-    const token = await server.token();
-    const socket = net.connect(server.port, "127.0.0.1");
-    let text = "";
-    socket.on("data", (bytes) => (text += bytes.toString("latin1")));
-    await new Promise((resolve) => socket.on("connect", resolve));
-    const closing = server.close();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
-    socket.write(
-      `POST /rcp/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    await new Promise((resolve) => socket.on("close", resolve));
-    await closing;
+  test.each(["was just accepted", "was kept from an earlier request"])(
+    "answers a request that is on its way over a connection that %s",
+    async (which) => {
+      server = await startRcpServer();
+      const token = await server.token();
+      const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+      const request =
+        `POST /rcp/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const socket = net.connect(server.port, "127.0.0.1");
+      let answers = 0;
+      socket.on("data", (bytes) => (answers += bytes.toString("latin1").split('"result":{}').length - 1));
+      await new Promise((resolve) => socket.on("connect", resolve));
+      if (which === "was kept from an earlier request") {
+        socket.write(request);
+        await expect.poll(() => answers).toBe(1);
+      }
+      const before = answers;
 
-    expect(text).toContain('{"jsonrpc":"2.0","id":1,"result":{}}');
-  });
+      const closing = server.close();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      socket.write(request);
+      await new Promise((resolve) => socket.on("close", resolve));
+      await closing;
+
+      expect(answers).toBe(before + 1);
+    },
+  );
 
   test("does not wait for connections that are silent or idle", async () => {
     server = await startRcpServer();
