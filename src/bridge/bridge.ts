@@ -104,6 +104,9 @@ export class Bridge {
     this.#running.add(call);
     try {
       return await this.#route(call);
+    } catch (error) {
+      this.#options.say(`unexpected: ${error instanceof Error ? error.message : "failure"}`);
+      return refused(new RpcError(ErrorCode.InternalError, "The bridge failed to answer; its standard error says why"));
     } finally {
       this.#running.delete(call);
       call.finish();
@@ -214,8 +217,9 @@ export class Bridge {
   #cancel(call: RunningCall, params: Params): void {
     const { place } = call;
     if (place !== undefined) {
-      const signal = deadlineSignal(FAREWELL_MS);
-      void this.#options.upstream.cancel({ ...params, id: place.id }, place.session, signal);
+      const reason = member(params, "reason");
+      const named = { id: place.id, ...(typeof reason === "string" && { reason }) };
+      void this.#options.upstream.cancel(named, place.session, deadlineSignal(FAREWELL_MS));
     }
     call.abort(cancelled());
   }

@@ -99,6 +99,8 @@ async function connect(options: ConnectOptions): Promise<void> {
 /** A failure that repeats itself is told once. */
 function createSay(): Say {
   let last = "";
+  // Diagnostics that nobody reads are no reason to end.
+  process.stderr.on("error", () => {});
   return (line) => {
     if (line !== last) process.stderr.write(`pgrcp connect: ${visibleLine(line)}\n`);
     last = line;

@@ -19,6 +19,7 @@ test("LF, CRLF and CR end a line alike, wherever the pieces are cut", async () =
   const text = "data: a\r\n\r\ndata: b\n\ndata: c\r\rdata: d\r\n\r\n";
   expect(await read(text)).toEqual(["a", "b", "c", "d"]);
   expect(await read(...text)).toEqual(["a", "b", "c", "d"]);
+  expect(await read(..."data: a\r\ndata: b\r\n\r\n")).toEqual(["a\nb"]);
 });
 
 test("a letter that is cut in two, and a byte order mark, are read right", async () => {

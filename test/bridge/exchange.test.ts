@@ -272,6 +272,19 @@ describe("§11 a batch", () => {
     ]);
   });
 
+  test("has no place for initialize beside others: -32600, and nothing is initialized", async () => {
+    const { send, ask } = await openBridge(echo);
+    const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}';
+    const text = await send(`[${initialize},{"jsonrpc":"2.0","id":2,"method":"ping"}]`);
+    expect(JSON.parse(text ?? "")).toMatchObject([
+      { id: 1, error: { code: -32600 } },
+      { id: 2, result: {} },
+    ]);
+    expect((await ask("retrieve")).error?.code).toBe(-32001);
+    expect(JSON.parse((await send(`[${initialize}]`)) ?? "")).toMatchObject([{ id: 1, result: {} }]);
+    expect((await ask("retrieve")).error).toBeUndefined();
+  });
+
   test("of nothing is -32600, of notifications alone is silent, of more than 100 is -32013", async () => {
     const { send, server } = await initialized(echo);
     expect(JSON.parse((await send("[]")) ?? "")).toMatchObject({ id: null, error: { code: -32600 } });

@@ -138,7 +138,7 @@ describe("§13.2 a session that the server no longer knows", () => {
       forget: () => {
         known = "";
       },
-      answer: ((call, response) => {
+      answer: ((call, response, _request) => {
         if (call.body.method === "initialize") {
           opened += 1;
           known = `s${opened}`;
@@ -169,9 +169,20 @@ describe("§13.2 a session that the server no longer knows", () => {
 
   test("is opened once for all the calls that find it gone", async () => {
     const { answer, forget } = forgetful();
-    const { initialize, ask, server } = await openBridge(answer);
+    let isForgetting = false;
+    const { promise: allAreLost, resolve } = Promise.withResolvers<void>();
+    let lost = 0;
+    const { initialize, ask, server } = await openBridge(async (call, response, request) => {
+      if (isForgetting && call.headers["rcp-session"] === "s1") {
+        lost += 1;
+        if (lost === 4) resolve();
+        await allAreLost;
+      } else if (isForgetting && call.body.method === "initialize") await pause(100);
+      answer(call, response, request);
+    });
     await initialize();
     forget();
+    isForgetting = true;
     const frames = await Promise.all(["a", "b", "c", "d"].map((id) => ask("retrieve", {}, id)));
     expect(frames.map(({ id, result }) => [id, result?.session])).toEqual(["a", "b", "c", "d"].map((id) => [id, "s2"]));
     expect(server.methods().filter((method) => method === "initialize")).toHaveLength(2);
@@ -206,6 +217,19 @@ describe("§13.2 a session that the server no longer knows", () => {
     await initialize();
     expect((await ask("retrieve")).error).toMatchObject({ code: -32010, data: { retryable: true } });
     expect(server.methods()).toEqual(["initialize", "retrieve", "initialize", "retrieve"]);
+  });
+
+  test("whose comparison fails is -32603, and the bridge goes on", async () => {
+    const { ask, initialize, said } = await openBridge((call, response) => {
+      if (call.body.method === "ping") return sendResult(call, response, {});
+      if (call.body.method === "retrieve") return sendError(call, response, -32001);
+      const capabilities = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+      sendText(response, 200, `{"jsonrpc":"2.0","id":${call.body.id},"result":{"capabilities":${capabilities}}}`);
+    });
+    await initialize();
+    expect(await ask("retrieve", {}, "mine")).toMatchObject({ id: "mine", error: { code: -32603 } });
+    expect(said.at(-1)).toContain("unexpected");
+    expect((await ask("ping")).result).toEqual({});
   });
 
   test("that cannot be opened now is what the server says of that", async () => {
