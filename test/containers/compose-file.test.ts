@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { configSchema } from "../../src/config/config.ts";
 import { variableNames } from "../../src/config/environment.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { FIELDS } from "../support/isolation/sent-documents.ts";
 
 /** What can be said of the deployment without a container engine. */
 
@@ -17,11 +18,10 @@ interface Service {
 }
 
 const fileOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
-const compose: { services: Readonly<Record<string, Service>> } = parse(
-  readFileSync(fileOf("docker-compose.yml"), "utf8"),
-  { merge: true },
-);
-const services = Object.entries(compose.services);
+const servicesOf = (name: string): (readonly [string, Service])[] =>
+  Object.entries(parse(readFileSync(fileOf(name), "utf8"), { merge: true }).services);
+const services = servicesOf("docker-compose.yml");
+const isolation = servicesOf("test/containers/isolation.yml");
 
 test("the server's configuration holds", async () => {
   const config = await loadConfig({ file: fileOf("deploy/config.yaml"), env: {} });
@@ -32,11 +32,17 @@ test("the server's configuration holds", async () => {
 
 test("every variable is a setting, and those that hold a secret name its file", () => {
   const known = new Set(["PGRCP_CONFIG", ...variableNames(configSchema)]);
-  const used = services.flatMap(([, { environment }]) => Object.keys(environment ?? {}));
+  const used = [...services, ...isolation].flatMap(([, { environment }]) => Object.keys(environment ?? {}));
   const ours = used.filter((name) => name.startsWith("PGRCP_"));
 
   expect(ours.filter((name) => !known.has(name))).toEqual([]);
   expect(used.filter((name) => /PASSWORD|URL/.test(name) && !/_FILE$|PUBLIC_URL$/.test(name))).toEqual([]);
+});
+
+test("the isolation suite's stack has the fields that its model of the answers knows", () => {
+  const fields = isolation.map(([, { environment }]) => parse(environment?.PGRCP_FILTER__FIELDS ?? ""));
+
+  expect(fields).toEqual([FIELDS, FIELDS, FIELDS]);
 });
 
 test("each service mounts the secrets that it needs and no others", () => {

@@ -15,6 +15,7 @@ export type Credential = "read" | "add" | "delete";
 export class ComposeStack {
   readonly #project = `pgrcp-test-${randomBytes(4).toString("hex")}`;
   readonly #environment: NodeJS.ProcessEnv;
+  #files: readonly string[] = ["docker-compose.yml"];
   readonly serverPort: number;
   readonly tlsPort: number;
 
@@ -29,9 +30,20 @@ export class ComposeStack {
     };
   }
 
+  /** From the next `up` on, the stack runs with the settings of this file, too. */
+  override(file: string): void {
+    this.#files = [...this.#files, file];
+  }
+
   /** @returns standard output */
   compose(...args: readonly string[]): Promise<string> {
-    return run(["compose", "--project-name", this.#project, "--profile", "tls", ...args], this.#environment);
+    return this.#compose(args);
+  }
+
+  #compose(args: readonly string[], input?: string): Promise<string> {
+    const files = this.#files.flatMap((file) => ["--file", file]);
+    const project = ["--project-name", this.#project, ...files, "--profile", "tls"];
+    return run(["compose", ...project, ...args], this.#environment, input);
   }
 
   /** `docker build`, because `docker compose build` needs BuildKit, which not every engine has. */
@@ -56,8 +68,8 @@ export class ComposeStack {
     );
   }
 
-  async token(credential: Credential): Promise<string> {
-    const args = ["--tenant", "demo", "--credential", credential, "--subject", "compose-test"];
+  async token(credential: Credential, tenant = "demo"): Promise<string> {
+    const args = ["--tenant", tenant, "--credential", credential, "--subject", "compose-test"];
     return (await this.compose("run", "--rm", "-T", "token", ...args)).trim();
   }
 
@@ -66,6 +78,12 @@ export class ComposeStack {
     const id = (await this.compose("ps", "--all", "--quiet", service)).trim();
     const [facts] = JSON.parse(await run(["inspect", id], this.#environment)) as [ContainerFacts];
     return facts;
+  }
+
+  /** What psql prints of a script, as the superuser: values alone, one row a line. */
+  psql(script: string): Promise<string> {
+    const psql = ["psql", "-qAtX", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "pgrcp"];
+    return this.#compose(["exec", "-T", "database", ...psql], script);
   }
 
   /** The certificate of the ingress's own authority. */
@@ -132,13 +150,14 @@ export async function freePorts(): Promise<{ server: number; http: number; tls: 
   return { server, http, tls };
 }
 
-function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+function run(args: readonly string[], env: NodeJS.ProcessEnv, input?: string): Promise<string> {
   const options = { cwd: ROOT, env, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
-    execFile("docker", args, options, (error: ExecFileException | null, stdout, stderr) => {
+    const child = execFile("docker", args, options, (error: ExecFileException | null, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else
         reject(new Error(`docker ${args.join(" ")} ended with ${error.code}:\n${stdout}${stderr}`, { cause: error }));
     });
+    child.stdin?.end(input);
   });
 }

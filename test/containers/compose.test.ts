@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorCode } from "../../src/protocol/errors.ts";
+import { expectIsolation, printRun } from "../support/isolation/expect-run.ts";
+import { type RunReport, runOperations } from "../support/isolation/run-operations.ts";
+import { testSeed } from "../support/seeded-random.ts";
+import { type ComposeDeployment, composeDeployment } from "./compose-deployment.ts";
 import { ComposeStack, callOverTls, freePorts, publishedOn } from "./compose-stack.ts";
 
 const MINUTE = 60_000;
@@ -11,6 +15,8 @@ describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { ti
   let stack: ComposeStack;
   let authority: string;
   let readToken: string;
+  let deployment: ComposeDeployment;
+  let isolation: RunReport;
 
   const retrieve = (token: string) =>
     callOverTls(stack, { authority, token, method: "retrieve", params: { query: "who lights the lamp", k: 1 } });
@@ -26,6 +32,7 @@ describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { ti
   }, 20 * MINUTE);
 
   afterAll(async () => {
+    await deployment?.close();
     await stack.compose("down", "--volumes", "--remove-orphans");
   }, 5 * MINUTE);
 
@@ -102,6 +109,27 @@ describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { ti
     await expect(stack.compose("exec", "-T", "server", ...command)).resolves.toBe("");
   });
 
+  test("new settings take the next up, and what was there stays", async () => {
+    stack.override("test/containers/isolation.yml");
+    await stack.up();
+
+    expect(await retrieve(readToken)).toMatchObject({ result: { hits: [{ id: "lighthouse" }] } });
+  });
+
+  test(
+    "three tenants with the same ids and texts meet nothing of each other through the TLS ingress",
+    async () => {
+      const seed = testSeed();
+      deployment = await composeDeployment(stack);
+
+      isolation = await runOperations(deployment, { seed, operations: 2_000, perPhase: 400 });
+
+      printRun("through the TLS ingress", seed, isolation);
+      expectIsolation(isolation, 2_000);
+    },
+    15 * MINUTE,
+  );
+
   test("documents, logins and tokens outlive down and up, and a stop is a clean end", async () => {
     await stack.compose("stop", "server");
     const { State } = await stack.inspect("server");
@@ -110,5 +138,9 @@ describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { ti
 
     expect(State.ExitCode).toBe(0);
     expect(await retrieve(readToken)).toMatchObject({ result: { hits: [{ id: "lighthouse" }] } });
+  });
+
+  test("and every tenant has what it had, in each mode, version and session", async () => {
+    expect(await isolation.compareAgain()).toEqual([]);
   });
 });
