@@ -9,6 +9,7 @@ create table pgrcp_state.sessions (
   subject      text not null,
   client       text not null,
   capabilities text not null,
+  log_level    text, -- from which level on the client wants log lines; null = it did not ask for any
   created_at   timestamptz not null default now(),
   expires_at   timestamptz not null,
   primary key (tenant_id, session_hash)

@@ -5,6 +5,7 @@ import {
   lockOwner,
   nextExpiry,
   type SessionOwner,
+  type StoredSession,
   touchSession,
 } from "../sql/sessions.ts";
 import type { Access, Database, StatementLimits } from "./database.ts";
@@ -33,7 +34,7 @@ export class DatabaseSessionStore {
   async create(
     owner: SessionOwner,
     hash: Uint8Array,
-    capabilities: string,
+    agreed: StoredSession,
     limits: StatementLimits,
   ): Promise<CreatedSession> {
     const { idleTtlSeconds, maxPerPrincipal } = this.#settings;
@@ -43,7 +44,7 @@ export class DatabaseSessionStore {
       [
         lockOwner(owner),
         deleteExpiredSessions(owner.tenantId),
-        insertSession({ owner, hash, capabilities, idleTtlSeconds }, maxPerPrincipal),
+        insertSession({ owner, hash, ...agreed, idleTtlSeconds }, maxPerPrincipal),
         nextExpiry(owner),
       ],
       limits,
@@ -51,8 +52,8 @@ export class DatabaseSessionStore {
     return created.length > 0 ? { kind: "created" } : { kind: "full", retryAfterMs: waits[0] ?? 0 };
   }
 
-  /** Starts the idle time anew. @returns the capabilities stored at `create`, or undefined when no live session is found */
-  async touch(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<string | undefined> {
+  /** Starts the idle time anew. @returns what was stored at `create`, or undefined when no live session is found */
+  async touch(owner: SessionOwner, hash: Uint8Array, limits: StatementLimits): Promise<StoredSession | undefined> {
     const statement = touchSession(owner, hash, this.#settings.idleTtlSeconds);
     const [found] = await this.#database.read("state", accessOf(owner), [statement], limits);
     return found[0];

@@ -3,7 +3,9 @@ import { capabilitiesFor } from "../methods/capabilities.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import { capabilityMissing, invalidRequest, notInitialized, unauthorized, unknownMethod } from "../protocol/errors.ts";
 import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
-import { isObject } from "../protocol/params.ts";
+import { isObject, member, type Params } from "../protocol/params.ts";
+import type { LogLevel } from "../protocol/wire.ts";
+import { logLevelOf } from "./call-meta.ts";
 import { checkParams } from "./check-params.ts";
 import type { Deadline } from "./deadline.ts";
 import type { CallMessage } from "./envelope.ts";
@@ -36,6 +38,7 @@ export async function climb({ call, request, deadline, notifier }: Climber, rung
   const { services, handlers, sessions } = rungs;
   const { principal } = request;
   const session = await sessionFor(call.method, request, deadline, rungs);
+  notifier.logFrom(session?.logLevel);
   if (!isMethodName(call.method)) throw unknownMethod();
   const method = call.method;
 
@@ -60,7 +63,14 @@ export async function climb({ call, request, deadline, notifier }: Climber, rung
     { principal, corpus: request.path.corpus, signal, remainingMs, report },
     services,
   );
-  return await touchSession(method, result, capabilities, request, deadline, sessions);
+  return await touchSession(
+    method,
+    result,
+    { capabilities, logLevel: clientLogLevel(params) },
+    request,
+    deadline,
+    sessions,
+  );
 }
 
 /** @throws RpcError -32600 for a second initialize; -32001 when a gated method has no live session but needs one */
@@ -86,22 +96,29 @@ const isAdvertised = (capability: Capability | undefined, capabilities: Capabili
 
 const limitsOf = ({ signal, remainingMs }: Deadline) => ({ signal, timeoutMs: remainingMs() });
 
+/** What a client that renders log lines wants of them; a level alone asks for none (RCP §7.1, §17.1). */
+function clientLogLevel(params: Params): LogLevel | undefined {
+  const capabilities = member(params, "capabilities");
+  const rendersLog = isObject(capabilities) && isObject(member(capabilities, "log"));
+  return rendersLog ? (logLevelOf(params) ?? "info") : undefined;
+}
+
 /** What three of the core methods do to the session once they have succeeded. */
 async function touchSession(
   method: MethodName,
   result: object,
-  capabilities: Capabilities,
+  agreed: { readonly capabilities: Capabilities; readonly logLevel: LogLevel | undefined },
   { principal, sessionTokens }: RpcRequest,
   deadline: Deadline,
   sessions: Sessions,
 ): Promise<object> {
   if (method === "initialize") {
-    const session = await sessions.open(principal, capabilities, limitsOf(deadline));
+    const session = await sessions.open(principal, agreed, limitsOf(deadline));
     const meta = "_meta" in result && isObject(result._meta) ? result._meta : {};
     return { ...result, _meta: { ...meta, session } };
   }
   // The set of the session's own initialize, whatever token asks (RCP §13.2).
-  if (method === "info") return { ...result, capabilities };
+  if (method === "info") return { ...result, capabilities: agreed.capabilities };
   if (method === "shutdown") await sessions.end(principal, sessionTokens, limitsOf(deadline));
   return result;
 }

@@ -3,6 +3,7 @@ import type { Principal } from "../auth/principal.ts";
 import { type Advertised, advertise, type Capabilities } from "../catalog/advertise.ts";
 import type { StatementLimits } from "../db/database.ts";
 import { rateLimited } from "../protocol/errors.ts";
+import { LOG_LEVELS, type LogLevel } from "../protocol/wire.ts";
 
 /** Where sessions live. A session is found by its owner and its hash together, so nobody finds another's. */
 export interface SessionStore {
@@ -10,11 +11,15 @@ export interface SessionStore {
   create(
     owner: Principal,
     hash: Uint8Array,
-    capabilities: string,
+    agreed: { readonly capabilities: string; readonly logLevel: string | undefined },
     limits: StatementLimits,
   ): Promise<{ readonly kind: "created" } | { readonly kind: "full"; readonly retryAfterMs: number }>;
-  /** Starts the idle time anew. @returns the capabilities stored at `create`, or undefined when no live session is found */
-  touch(owner: Principal, hash: Uint8Array, limits: StatementLimits): Promise<string | undefined>;
+  /** Starts the idle time anew. @returns what was stored at `create`, or undefined when no live session is found */
+  touch(
+    owner: Principal,
+    hash: Uint8Array,
+    limits: StatementLimits,
+  ): Promise<{ readonly capabilities: string; readonly logLevel: string | undefined } | undefined>;
   /** Nothing happens when no such session is found. */
   end(owner: Principal, hash: Uint8Array, limits: StatementLimits): Promise<void>;
 }
@@ -24,12 +29,18 @@ export interface Session {
   readonly name: string;
   /** The set given at `initialize`, fixed for the session's life (RCP §13.2). */
   readonly capabilities: Capabilities;
+  /** From which level on its client wants log lines; undefined = it did not ask for any (RCP §17.1). */
+  readonly logLevel: LogLevel | undefined;
 }
 
 /** RCP §13 over a store, as DESIGN ruling 3 has it. `tokens` are the values of every RCP-Session header, as received. */
 export interface Sessions {
   /** @returns the new session's token @throws RpcError -32011 when the owner has as many sessions as allowed */
-  open(owner: Principal, capabilities: Capabilities, limits: StatementLimits): Promise<string>;
+  open(
+    owner: Principal,
+    agreed: { readonly capabilities: Capabilities; readonly logLevel: LogLevel | undefined },
+    limits: StatementLimits,
+  ): Promise<string>;
   /** The live session of exactly one well-formed token, or undefined. */
   find(owner: Principal, tokens: readonly string[], limits: StatementLimits): Promise<Session | undefined>;
   end(owner: Principal, tokens: readonly string[], limits: StatementLimits): Promise<void>;
@@ -45,9 +56,14 @@ export function createSessions(store: SessionStore, advertised: Advertised): Ses
     [true, false].map((mayAdd) => advertise(advertised, mayAdd)).map((set) => [encode(set), set]),
   );
   return {
-    async open(owner, capabilities, limits) {
+    async open(owner, { capabilities, logLevel }, limits) {
       const token = randomBytes(TOKEN_BYTES).toString("base64url");
-      const outcome = await store.create(owner, hashOf(token), encode(capabilities), limits);
+      const outcome = await store.create(
+        owner,
+        hashOf(token),
+        { capabilities: encode(capabilities), logLevel },
+        limits,
+      );
       if (outcome.kind === "created") return token;
       const { retryAfterMs } = outcome;
       throw rateLimited({
@@ -62,9 +78,10 @@ export function createSessions(store: SessionStore, advertised: Advertised): Ses
       const hash = hashOf(token);
       const given = await store.touch(owner, hash, limits);
       if (given === undefined) return undefined;
-      const capabilities = onOffer.get(given);
+      const capabilities = onOffer.get(given.capabilities);
       if (capabilities === undefined) await store.end(owner, hash, limits);
-      return capabilities && { name: hash.toString("base64url"), capabilities };
+      const logLevel = LOG_LEVELS.find((level) => level === given.logLevel);
+      return capabilities && { name: hash.toString("base64url"), capabilities, logLevel };
     },
 
     async end(owner, tokens, limits) {

@@ -25,15 +25,16 @@ export interface NewSession {
   /** sha256 of the secret that the client holds. */
   readonly hash: Uint8Array;
   readonly capabilities: string;
+  readonly logLevel: string | undefined;
   readonly idleTtlSeconds: number;
 }
 
 /** A row when the session was made, none when its owner has `maxPerPrincipal` live ones. */
 export function insertSession(session: NewSession, maxPerPrincipal: number): Statement<true> {
-  const { owner, hash, capabilities, idleTtlSeconds } = session;
+  const { owner, hash, capabilities, logLevel, idleTtlSeconds } = session;
   return compile(
-    sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
-select ${owner.tenantId}, ${hash}::bytea, ${owner.issuer}, ${owner.subject}, ${owner.client}, ${capabilities}, now() + ${seconds(idleTtlSeconds)}
+    sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, log_level, expires_at)
+select ${owner.tenantId}, ${hash}::bytea, ${owner.issuer}, ${owner.subject}, ${owner.client}, ${capabilities}, ${logLevel ?? null}, now() + ${seconds(idleTtlSeconds)}
 where (select count(*) from pgrcp_state.sessions where ${of(owner)} and expires_at > now()) < ${maxPerPrincipal}::int
 returning true as created`,
     () => true,
@@ -48,22 +49,28 @@ export function nextExpiry(owner: SessionOwner): Statement<number> {
   );
 }
 
+/** What `initialize` agreed on. */
+export interface StoredSession {
+  readonly capabilities: string;
+  readonly logLevel: string | undefined;
+}
+
 /**
- * The capabilities of a live session, whose idle time starts anew; no row for one that is unknown, expired or somebody else's.
+ * A live session, whose idle time starts anew; no row for one that is unknown, expired or somebody else's.
  *
  * The row is written only when a tenth of the idle time (at most a minute) has passed since it last was.
  */
-export function touchSession(owner: SessionOwner, hash: Uint8Array, idleTtlSeconds: number): Statement<string> {
+export function touchSession(owner: SessionOwner, hash: Uint8Array, idleTtlSeconds: number): Statement<StoredSession> {
   const slackSeconds = Math.min(60, idleTtlSeconds / 10);
   return compile(
     sql`with found as (
-  select session_hash, capabilities, expires_at from pgrcp_state.sessions where ${of(owner)} and session_hash = ${hash}::bytea and expires_at > now()
+  select session_hash, capabilities, log_level, expires_at from pgrcp_state.sessions where ${of(owner)} and session_hash = ${hash}::bytea and expires_at > now()
 ), touched as (
   update pgrcp_state.sessions s set expires_at = now() + ${seconds(idleTtlSeconds)} from found f
   where s.tenant_id = ${owner.tenantId} and s.session_hash = f.session_hash and f.expires_at < now() + ${seconds(idleTtlSeconds - slackSeconds)}
 )
-select capabilities from found`,
-    (row) => row.capabilities as string,
+select capabilities, log_level from found`,
+    (row) => ({ capabilities: row.capabilities as string, logLevel: (row.log_level as string | null) ?? undefined }),
   );
 }
 

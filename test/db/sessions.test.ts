@@ -35,12 +35,16 @@ const remaining = async (owner: SessionOwner) =>
     ),
   );
 
+const AGREED = { capabilities: "{}", logLevel: undefined };
+
 test("a session gives back the capabilities it was given", async () => {
   const owner = newOwner();
 
-  expect(await store().create(owner, hash(1), '{"a":1}', limits())).toEqual({ kind: "created" });
+  expect(await store().create(owner, hash(1), { capabilities: '{"a":1}', logLevel: "notice" }, limits())).toEqual({
+    kind: "created",
+  });
 
-  expect(await store().touch(owner, hash(1), limits())).toBe('{"a":1}');
+  expect(await store().touch(owner, hash(1), limits())).toEqual({ capabilities: '{"a":1}', logLevel: "notice" });
 });
 
 test.each([
@@ -50,18 +54,18 @@ test.each([
   ["client", { client: "other" }],
 ])("a session of another %s is not found, and cannot be ended", async (_, changes) => {
   const owner = newOwner();
-  await store().create(owner, hash(1), "{}", limits());
+  await store().create(owner, hash(1), AGREED, limits());
   const other = { ...owner, ...changes };
 
   expect(await store().touch(other, hash(1), limits())).toBeUndefined();
   await store().end(other, hash(1), limits());
 
-  expect(await store().touch(owner, hash(1), limits())).toBe("{}");
+  expect(await store().touch(owner, hash(1), limits())).toEqual(AGREED);
 });
 
 test("a session that was ended is not found", async () => {
   const owner = newOwner();
-  await store().create(owner, hash(1), "{}", limits());
+  await store().create(owner, hash(1), AGREED, limits());
 
   await store().end(owner, hash(1), limits());
 
@@ -70,7 +74,7 @@ test("a session that was ended is not found", async () => {
 
 test("an idle session expires", async () => {
   const owner = newOwner();
-  await store().create(owner, hash(1), "{}", limits());
+  await store().create(owner, hash(1), AGREED, limits());
 
   await age(owner, 61);
 
@@ -79,7 +83,7 @@ test("an idle session expires", async () => {
 
 test("a use starts the idle time anew", async () => {
   const owner = newOwner();
-  await store().create(owner, hash(1), "{}", limits());
+  await store().create(owner, hash(1), AGREED, limits());
   await age(owner, 50);
 
   await store().touch(owner, hash(1), limits());
@@ -91,7 +95,7 @@ test("a use starts the idle time anew", async () => {
 
 test("a use within a tenth of the idle time writes nothing", async () => {
   const owner = newOwner();
-  await store().create(owner, hash(1), "{}", limits());
+  await store().create(owner, hash(1), AGREED, limits());
   const xmin = rows(sql`select xmin::text as version from pgrcp_state.sessions where tenant_id = ${owner.tenantId}`);
   const before = await operator.read(xmin);
 
@@ -102,9 +106,9 @@ test("a use within a tenth of the idle time writes nothing", async () => {
 
 test("an owner has at most so many sessions, and is told when the next expires", async () => {
   const owner = newOwner();
-  for (const byte of [1, 2, 3]) await store().create(owner, hash(byte), "{}", limits());
+  for (const byte of [1, 2, 3]) await store().create(owner, hash(byte), AGREED, limits());
 
-  const outcome = await store().create(owner, hash(4), "{}", limits());
+  const outcome = await store().create(owner, hash(4), AGREED, limits());
 
   expect(outcome).toEqual({ kind: "full", retryAfterMs: expect.any(Number) });
   const wait = outcome.kind === "full" ? outcome.retryAfterMs : 0;
@@ -114,12 +118,12 @@ test("an owner has at most so many sessions, and is told when the next expires",
 
 test("the cap is each owner's own, and expired sessions do not count", async () => {
   const owner = newOwner();
-  for (const byte of [1, 2, 3]) await store().create(owner, hash(byte), "{}", limits());
+  for (const byte of [1, 2, 3]) await store().create(owner, hash(byte), AGREED, limits());
   const other = { ...owner, client: "other" };
 
-  expect(await store().create(other, hash(5), "{}", limits())).toEqual({ kind: "created" });
+  expect(await store().create(other, hash(5), AGREED, limits())).toEqual({ kind: "created" });
   await age(owner, 61);
-  expect(await store().create(owner, hash(6), "{}", limits())).toEqual({ kind: "created" });
+  expect(await store().create(owner, hash(6), AGREED, limits())).toEqual({ kind: "created" });
 });
 
 test("of thirty initialize calls at once, as many succeed as the cap allows", async () => {
@@ -127,7 +131,7 @@ test("of thirty initialize calls at once, as many succeed as the cap allows", as
 
   const outcomes = await Promise.all(
     Array.from({ length: 30 }, (_, index) =>
-      store({ maxPerPrincipal: 7 }).create(owner, hash(index), "{}", limits(60_000)),
+      store({ maxPerPrincipal: 7 }).create(owner, hash(index), AGREED, limits(60_000)),
     ),
   );
 
@@ -147,7 +151,7 @@ const onPostgres = () =>
         run(sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
 values (${tenantId}, ${hash(1)}::bytea, ${issuer}, ${subject}, ${client}, '{}', now() + interval '1 hour')`),
       );
-      creating = store({ maxPerPrincipal: 1 }).create(owner, hash(2), "{}", limits());
+      creating = store({ maxPerPrincipal: 1 }).create(owner, hash(2), AGREED, limits());
       await expect(Promise.race([creating, sleep(200, "waits")])).resolves.toBe("waits");
     });
 
@@ -157,7 +161,7 @@ if (kind === "postgres") onPostgres();
 
 test("expired sessions of all tenants go when the operator says so", async () => {
   const [expired, live] = [newOwner(), newOwner()];
-  for (const owner of [expired, live]) await store().create(owner, hash(1), "{}", limits());
+  for (const owner of [expired, live]) await store().create(owner, hash(1), AGREED, limits());
   await age(expired, 61);
 
   await operator.write((transaction) => transaction.query(deleteExpiredSessions(undefined)));

@@ -219,3 +219,41 @@ describe("RCP §13, a session", () => {
     expect(JSON.stringify(rows)).not.toContain(session);
   });
 });
+
+describe("RCP §17.1, a session's log level", () => {
+  /** What a ping in a session opened like this is told besides its answer. */
+  async function toldIn(opening: object) {
+    const token = await optional.token();
+    const { body } = await optional.call("initialize", { protocolVersion: 1, ...opening }, { token });
+    const answer = await optional.send({
+      path: "/rcp/ping",
+      headers: [
+        ["authorization", `Bearer ${token}`],
+        ["content-type", "application/json"],
+        ["accept", "text/event-stream"],
+        ["rcp-session", String(body?.result?._meta?.session)],
+      ],
+      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    });
+    const frames = answer.text
+      .split("\n\n")
+      .slice(0, -1)
+      .map((event) => JSON.parse(event.slice(6)));
+    expect(frames.at(-1)).toMatchObject({ id: 1, result: {} });
+    return frames.slice(0, -1).map(({ params }) => params.level);
+  }
+
+  test("is that of its initialize, for a client that renders log lines", async () => {
+    expect(await toldIn({ capabilities: { log: {} }, _meta: { logLevel: "debug" } })).toEqual(["info"]);
+    expect(await toldIn({ capabilities: { log: {} } })).toEqual(["info"]);
+    expect(await toldIn({ capabilities: { log: {} }, _meta: { logLevel: "warning" } })).toEqual([]);
+  });
+
+  test.each([
+    ["no capability", { _meta: { logLevel: "debug" } }],
+    ["another capability", { capabilities: { streaming: {} }, _meta: { logLevel: "debug" } }],
+    ["a capability of the wrong type", { capabilities: { log: true }, _meta: { logLevel: "debug" } }],
+  ])("is none with %s", async (_what, opening) => {
+    expect(await toldIn(opening)).toEqual([]);
+  });
+});

@@ -20,6 +20,13 @@ import {
 } from "../../src/sql/documents.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import {
+  createCursorKey,
+  deleteExpiredRankedLists,
+  findCursorKey,
+  findRankedList,
+  insertRankedList,
+} from "../../src/sql/ranked-lists.ts";
+import {
   chunkDates,
   chunkPassages,
   chunksByNumber,
@@ -41,6 +48,12 @@ import {
 } from "../../src/sql/sessions.ts";
 import type { SqlValue, Statement } from "../../src/sql/sql.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
+import {
+  deleteExpiredTrajectories,
+  extendTrajectory,
+  findTrajectory,
+  forgetTrajectories,
+} from "../../src/sql/trajectories.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
@@ -134,7 +147,10 @@ const OWNER: SessionOwner = {
   client: "agent",
 };
 const HASH = Uint8Array.of(0, 1, 254, 255);
-const SESSION = { owner: OWNER, hash: HASH, capabilities: '{"retrieve":{}}', idleTtlSeconds: 3_600 };
+const STATE_OWNER = { tenantId: CORPUS.tenantId, ownerHash: Uint8Array.of(1, 2) };
+const TRAJECTORY = { ...STATE_OWNER, sessionHash: Uint8Array.of(3, 4) };
+const LIST = { indexVersion: "v7-token", candidates: 12, entries: Uint8Array.of(5, 6, 7) };
+const SESSION = { owner: OWNER, hash: HASH, capabilities: '{"retrieve":{}}', logLevel: "info", idleTtlSeconds: 3_600 };
 
 const KEY_OWNER: KeyOwner = { ...OWNER, credential: "add" };
 const REPEATABLE = { keyHash: Uint8Array.of(1, 2), requestHash: Uint8Array.of(3, 4) };
@@ -199,6 +215,17 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "sessions-delete": ["state", deleteSession(OWNER, HASH)],
   "sessions-delete-expired": ["state", deleteExpiredSessions(CORPUS.tenantId)],
   "sessions-delete-expired-everywhere": ["operator", deleteExpiredSessions(undefined)],
+  "trajectories-find": ["state", findTrajectory(TRAJECTORY)],
+  "trajectories-extend": ["state", extendTrajectory(TRAJECTORY, { chunkNos: [7, 4], documentNos: [] }, 3_600)],
+  "trajectories-forget": ["state", forgetTrajectories(STATE_OWNER, 1_000)],
+  "trajectories-delete-expired": ["state", deleteExpiredTrajectories(CORPUS.tenantId)],
+  "trajectories-delete-expired-everywhere": ["operator", deleteExpiredTrajectories(undefined)],
+  "ranked-lists-insert": ["state", insertRankedList(STATE_OWNER, HASH, LIST, 300)],
+  "ranked-lists-find": ["state", findRankedList(STATE_OWNER, HASH)],
+  "ranked-lists-delete-expired": ["state", deleteExpiredRankedLists(CORPUS.tenantId)],
+  "ranked-lists-delete-expired-everywhere": ["operator", deleteExpiredRankedLists(undefined)],
+  "ranked-lists-create-key": ["state", createCursorKey(CORPUS.tenantId, new Uint8Array(32).fill(7))],
+  "ranked-lists-find-key": ["state", findCursorKey(CORPUS.tenantId)],
 };
 
 const shown = (value: SqlValue) =>
@@ -217,7 +244,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|idempotency)-/.test(name),
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|idempotency)-/.test(name),
     );
     expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
   });

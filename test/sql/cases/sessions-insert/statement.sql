@@ -1,6 +1,6 @@
-insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
-select $1, $2::bytea, $3, $4, $5, $6, now() + make_interval(secs => $7::float8)
-where (select count(*) from pgrcp_state.sessions where tenant_id = $8 and issuer = $9 and subject = $10 and client = $11 and expires_at > now()) < $12::int
+insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, log_level, expires_at)
+select $1, $2::bytea, $3, $4, $5, $6, $7, now() + make_interval(secs => $8::float8)
+where (select count(*) from pgrcp_state.sessions where tenant_id = $9 and issuer = $10 and subject = $11 and client = $12 and expires_at > now()) < $13::int
 returning true as created
 -- $1 = "acme"
 -- $2 = \x0001feff
@@ -8,9 +8,10 @@ returning true as created
 -- $4 = "alice"
 -- $5 = "agent"
 -- $6 = "{\"retrieve\":{}}"
--- $7 = 3600
--- $8 = "acme"
--- $9 = "https://issuer.test"
--- $10 = "alice"
--- $11 = "agent"
--- $12 = 100
+-- $7 = "info"
+-- $8 = 3600
+-- $9 = "acme"
+-- $10 = "https://issuer.test"
+-- $11 = "alice"
+-- $12 = "agent"
+-- $13 = 100
