@@ -81,13 +81,17 @@ export class ServerUnderTest {
     return client;
   }
 
-  /** The client that checks share when they leave it as it was. */
+  /**
+   * The client that checks share when they leave it as it was. Over stdio it is one for all credentials: a process may keep its corpus
+   * to itself.
+   */
   shared(credential: Credential = "read"): Promise<Client> {
-    const known = this.#shared.get(credential);
+    const key = this.kind === "stdio" ? "read" : credential;
+    const known = this.#shared.get(key);
     if (known !== undefined) return known;
-    const client = this.#newClient(credential);
+    const client = this.#newClient(key);
     const opening = handshake(client, INITIALIZE).then(() => client);
-    this.#shared.set(credential, opening);
+    this.#shared.set(key, opening);
     return opening;
   }
 

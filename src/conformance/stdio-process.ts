@@ -4,7 +4,6 @@ import { type Frame, readFrame } from "./frame.ts";
 import { ensure, show, Violation } from "./outcome.ts";
 
 const NEWLINE = 0x0a;
-const KILL_AFTER_MS = 3_000;
 const MAX_STDERR = 64 * 1024;
 
 /** A server that was started as a child process, and every line that it wrote. */
@@ -70,19 +69,19 @@ export class StdioProcess {
     }
   }
 
-  /** How it ended, or undefined when it still runs after `withinMs`. */
-  async exit(withinMs: number): Promise<string | undefined> {
+  /** Waits for its end. @returns how it ended, or undefined when it still runs after the time that one answer may take */
+  async exit(): Promise<string | undefined> {
     const stop = new AbortController();
-    const late = sleep(withinMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    const late = sleep(this.#timeoutMs, undefined, { signal: stop.signal }).catch(() => undefined);
     const how = await Promise.race([this.#ended, late]);
     stop.abort();
     return how;
   }
 
-  /** Ends it, by end of file first and by force then. */
+  /** Ends it: by end of file, and by force when that does not. */
   async close(): Promise<void> {
     this.endInput();
-    if ((await this.exit(KILL_AFTER_MS)) === undefined) this.#child.kill("SIGKILL");
+    if ((await this.exit()) === undefined) this.#child.kill("SIGKILL");
     await this.#ended;
   }
 

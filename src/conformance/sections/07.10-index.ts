@@ -66,7 +66,7 @@ export const index = section(
         ensure(deleted === 1, `one document has the id, and deleting it counts ${show(deleted)}`);
       },
     ),
-    check("repeat no-duplicate", "adding the same document twice, or twice in one call, leaves one", async (server) => {
+    check("repeat no-duplicate 13.1/idempotent-writes", "adding the same document twice, or twice in one call, leaves one", async (server) => {
       const { corpus } = server;
       const word = corpus.newWord();
       const document = { id: corpus.newId("repeat"), text: `${word} once` };
