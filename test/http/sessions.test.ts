@@ -221,19 +221,19 @@ describe("RCP §13, a session", () => {
 });
 
 describe("RCP §17.1, a session's log level", () => {
-  /** What a ping in a session opened like this is told besides its answer. */
+  /** What an info in a session opened like this is told besides its answer. */
   async function toldIn(opening: object) {
     const token = await optional.token();
     const { body } = await optional.call("initialize", { protocolVersion: 1, ...opening }, { token });
     const answer = await optional.send({
-      path: "/rcp/ping",
+      path: "/rcp/info",
       headers: [
         ["authorization", `Bearer ${token}`],
         ["content-type", "application/json"],
         ["accept", "text/event-stream"],
         ["rcp-session", String(body?.result?._meta?.session)],
       ],
-      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      body: '{"jsonrpc":"2.0","id":1,"method":"info"}',
     });
     const frames = answer.text
       .split("\n\n")
