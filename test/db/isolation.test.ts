@@ -148,7 +148,10 @@ test("every seeded table is a table of the schema, and the other way round", () 
     "pgrcp.idempotency_keys",
     "pgrcp.postings",
     "pgrcp.tenants",
+    "pgrcp_state.cursor_keys",
+    "pgrcp_state.ranked_lists",
     "pgrcp_state.sessions",
+    "pgrcp_state.trajectories",
   ]);
 });
 

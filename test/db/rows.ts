@@ -45,6 +45,11 @@ values (${at(tenantId, "default")}, 1, 'v1', 'iss', 'sub', 'add', 1, 1, 3, 1)`,
     sql`insert into pgrcp.postings (tenant_id, corpus, term, block, n, packed) values (${at(tenantId, "default")}, 'text', 0, 1, '\\x00001003')`,
     sql`insert into pgrcp.idempotency_keys (tenant_id, issuer, subject, client, credential, key_hash, request_hash, result, expires_at)
 values (${tenantId}, 'iss', 'sub', 'cli', 'add', '\\x01', '\\x02', '{}', now() + interval '1 hour')`,
+    sql`insert into pgrcp_state.trajectories (tenant_id, owner_hash, session_hash, chunk_nos, document_nos, expires_at)
+values (${tenantId}, '\\x01', '\\x02', '{1}', '{}', now() + interval '1 hour')`,
+    sql`insert into pgrcp_state.ranked_lists (tenant_id, list_id, owner_hash, index_version, candidates, entries, expires_at)
+values (${tenantId}, '\\x01', '\\x02', 'v1', 1, '\\x03', now() + interval '1 hour')`,
+    sql`insert into pgrcp_state.cursor_keys (tenant_id, key) values (${tenantId}, decode(repeat('07', 32), 'hex'))`,
     sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
 values (${tenantId}, '\\x01', 'iss', 'sub', 'cli', '{}', now() + interval '1 hour')`,
   ];

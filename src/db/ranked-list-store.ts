@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import {
+  createCursorKey,
+  deleteExpiredRankedLists,
+  findCursorKey,
+  findRankedList,
+  insertRankedList,
+  type RankedList,
+} from "../sql/ranked-lists.ts";
+import type { SessionOwner } from "../sql/sessions.ts";
+import type { Access, Database, StatementLimits } from "./database.ts";
+import { stateOwner } from "./state-owner.ts";
+
+export interface RankedListSettings {
+  readonly cursorTtlSeconds: number;
+}
+
+export const LIST_ID_BYTES = 16;
+const KEY_BYTES = 32;
+
+export interface KeptList {
+  readonly listId: Uint8Array;
+  /** Signs this tenant's cursors. */
+  readonly key: Uint8Array;
+}
+
+export interface FoundList {
+  /** Undefined when the tenant never had a cursor. */
+  readonly key: Uint8Array | undefined;
+  /** Undefined when it has expired, never was, or is somebody else's. */
+  readonly list: RankedList | undefined;
+}
+
+/** Ranked lists that cursors walk, and the keys that sign cursors, in `pgrcp_state`. */
+export class RankedListStore {
+  readonly #database: Database;
+  readonly #settings: RankedListSettings;
+
+  constructor(database: Database, settings: RankedListSettings) {
+    this.#database = database;
+    this.#settings = settings;
+  }
+
+  async keep(caller: SessionOwner, list: RankedList, access: Access, limits: StatementLimits): Promise<KeptList> {
+    const owner = stateOwner(caller);
+    const listId = randomBytes(LIST_ID_BYTES);
+    const [, [key]] = await this.#database.read(
+      "state",
+      access,
+      [
+        createCursorKey(owner.tenantId, randomBytes(KEY_BYTES)),
+        findCursorKey(owner.tenantId),
+        deleteExpiredRankedLists(owner.tenantId),
+        insertRankedList(owner, listId, list, this.#settings.cursorTtlSeconds),
+      ],
+      limits,
+    );
+    if (key === undefined) throw new Error("a tenant's cursor key is there once it was made");
+    return { listId, key };
+  }
+
+  async find(caller: SessionOwner, listId: Uint8Array, access: Access, limits: StatementLimits): Promise<FoundList> {
+    const owner = stateOwner(caller);
+    const statements = [findCursorKey(owner.tenantId), findRankedList(owner, listId)] as const;
+    const [[key], [list]] = await this.#database.read("state", access, statements, limits);
+    return { key, list };
+  }
+}

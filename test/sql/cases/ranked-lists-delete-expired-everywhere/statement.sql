@@ -1,0 +1,1 @@
+delete from pgrcp_state.ranked_lists where expires_at <= now()

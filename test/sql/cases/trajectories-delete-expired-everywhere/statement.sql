@@ -1,0 +1,1 @@
+delete from pgrcp_state.trajectories where expires_at <= now()
