@@ -41,6 +41,8 @@ export interface Capabilities {
   };
   readonly filter?: { readonly fields: Readonly<Record<string, string>>; readonly operators: readonly string[] };
   readonly citations?: Readonly<Record<string, never>>;
+  readonly pagination?: Readonly<Record<string, never>>;
+  readonly session?: { readonly dedup: true; readonly ttlSeconds: number };
   readonly streaming?: Readonly<Record<string, never>>;
   readonly log?: { readonly levels: readonly LogLevel[] };
   readonly embed?: {
@@ -57,7 +59,7 @@ export interface Capabilities {
     readonly models: readonly string[];
   };
   readonly transform?: { readonly methods: readonly TransformMethod[] };
-  readonly index?: { readonly writable: boolean; readonly chunking: boolean };
+  readonly index?: { readonly writable: boolean; readonly chunking: boolean; readonly contextual?: true };
 }
 
 /** What this server can do, whoever asks. */
@@ -76,6 +78,9 @@ export interface Advertised {
         readonly tokenBudget: boolean;
         readonly deterministic: boolean;
         readonly snapshots: boolean;
+        readonly pagination: boolean;
+        /** How long a trajectory is remembered; undefined when none is. */
+        readonly trajectorySeconds: number | undefined;
         /** Undefined when filtering is switched off. */
         readonly filter: Capabilities["filter"];
       }
@@ -83,7 +88,7 @@ export interface Advertised {
   readonly streaming: boolean;
   /** Only where there is streaming, too: a log line has no other way to go. */
   readonly log: boolean;
-  readonly index: { readonly chunking: boolean } | undefined;
+  readonly index: { readonly chunking: boolean; readonly contextual: boolean } | undefined;
   readonly embed: Capabilities["embed"] | undefined;
   readonly rerank: Capabilities["rerank"] | undefined;
   readonly transform: Capabilities["transform"] | undefined;
@@ -100,12 +105,16 @@ export function advertise(advertised: Advertised, mayAdd: boolean): Capabilities
   return {
     ...(retrieve && { retrieve: retrieveCapability(retrieve), ...(retrieve.filter && { filter: retrieve.filter }) }),
     ...(retrieve && { citations: {} }),
+    ...(retrieve?.pagination && { pagination: {} }),
+    ...(retrieve?.trajectorySeconds !== undefined && {
+      session: { dedup: true, ttlSeconds: retrieve.trajectorySeconds },
+    }),
     ...(streaming && { streaming: {} }),
     ...(streaming && log && { log: { levels: LOG_LEVELS } }),
     ...(embed && { embed }),
     ...(rerank && { rerank }),
     ...(transform && { transform }),
-    ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
+    ...(index && { index: { writable: mayAdd, chunking: index.chunking, ...onlyTrue(index, "contextual") } }),
   };
 }
 

@@ -23,6 +23,8 @@ export function advertisedBy(
           rerankBuiltin: rerank !== undefined,
           isRescored: rerank !== undefined || rewrite.length > 0,
           deterministic: capabilities.deterministic,
+          pagination: offer.retrieval.pagination,
+          trajectorySeconds: offer.retrieval.dedup ? config.retrieval.trajectories.idleTtlSeconds : undefined,
         }
       : undefined,
     streaming: capabilities.streaming,
@@ -31,7 +33,7 @@ export function advertisedBy(
     rerank: capabilities.rerank ? reranker && rerankCapability(reranker) : undefined,
     transform:
       capabilities.transform && generator !== undefined ? { methods: capabilities.transformMethods } : undefined,
-    index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
+    index: capabilities.index ? { chunking: offer.add.chunking, contextual: offer.add.contextual } : undefined,
   };
 }
 

@@ -13,7 +13,12 @@ import type { Services } from "./handler.ts";
 /** The configuration, sorted by who judges params with it. Worked out once at start. */
 export interface Offer {
   readonly retrieval: RetrievalOffer;
-  readonly add: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits };
+  readonly add: {
+    readonly chunking: boolean;
+    readonly contextual: boolean;
+    readonly fields: FilterFields;
+    readonly limits: AddLimits;
+  };
   readonly delete: DeleteLimits;
   readonly embed: EmbedLimits;
   readonly rerank: RerankLimits;
@@ -47,10 +52,15 @@ export function offerOf(
       units: capabilities.units,
       tokenBudget: capabilities.tokenBudget,
       snapshots: capabilities.snapshots,
-      pagination: false,
-      dedup: false,
+      pagination: capabilities.pagination,
+      dedup: capabilities.session,
     },
-    add: { chunking: capabilities.chunking, fields, limits },
+    add: {
+      chunking: capabilities.chunking,
+      contextual: capabilities.contextual && generator !== undefined,
+      fields,
+      limits,
+    },
     delete: limits,
     embed: limits,
     rerank: limits,

@@ -1,3 +1,5 @@
+import { RankedListStore } from "../db/ranked-list-store.ts";
+import { TrajectoryStore } from "../db/trajectory-store.ts";
 import { planRetrieval } from "../plan/plan-retrieval.ts";
 import { retrieve as runPlan } from "../retrieval/pipeline.ts";
 import { findCorpus } from "./find-corpus.ts";
@@ -7,7 +9,18 @@ import type { Handler } from "./handler.ts";
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
   const corpus = await findCorpus(call, services, "reader");
-  const { database, embedding, reranker, generator } = services;
-  const { principal: access, report } = call;
-  return runPlan(plan, corpus, { database, access, embedding, reranker, generator, limits: call, report });
+  const { config, database, embedding, reranker, generator } = services;
+  const { principal, report } = call;
+  return runPlan(plan, corpus, {
+    database,
+    access: principal,
+    owner: principal,
+    trajectories: new TrajectoryStore(database, config.retrieval.trajectories),
+    rankedLists: config.capabilities.pagination ? new RankedListStore(database, config.retrieval) : undefined,
+    embedding,
+    reranker,
+    generator,
+    limits: call,
+    report,
+  });
 };

@@ -84,6 +84,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
     recall: planRecall(params, offer, leaveOut),
     k: clampedK,
     candidateK: clampedCandidateK,
+    maxCandidateK: offer.maxCandidateK,
     filter: planFilter(params, offer, leaveOut),
     unit: planUnit(params, offer, leaveOut),
     rerank: clampRerank(rerank, clampedCandidateK),

@@ -41,6 +41,8 @@ export interface RetrievalPlan {
   readonly k: number;
   /** Candidates per ranked list, at least k. */
   readonly candidateK: number;
+  /** As many as candidateK may become where a trajectory has seen some, and the longest ranked list that is kept. */
+  readonly maxCandidateK: number;
   readonly filter: ResolvedFilter | undefined;
   readonly unit: Unit;
   readonly rerank: RerankPlan | undefined;

@@ -4,28 +4,32 @@ import type { RetrieveResult } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
 import { findCandidates, versionGone } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
-import { emptyPage, loadHits, type Ranked } from "./load-hits.ts";
+import { emptyPage, loadHits, type Page, type Ranked } from "./load-hits.ts";
+import { keepForPages, laterPage } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
 import { diversifyStage, recencyStage, rerankStage } from "./rank-stages.ts";
 import type { Question } from "./recall.ts";
 import { reportRecall, reportStage } from "./report-progress.ts";
+import { loadSeen, rememberHits } from "./trajectory.ts";
 import { notesOf, strategyOf } from "./usage.ts";
 
-/** A plan's ranked list, best first, and how it came about. */
-interface Ranking {
+/** What a retrieve comes to, but for how long it took. */
+interface Outcome extends Page {
   readonly indexVersion: string | undefined;
-  readonly ranked: readonly Ranked[];
   /** Chunks that recall found. */
   readonly candidates: number;
-  readonly reranked: number;
+  readonly reranked?: number;
+  readonly nextCursor?: string | undefined;
+  readonly rewrittenQuery?: string | undefined;
 }
 
 /**
  * Runs a plan: transform → recall → fuse → rerank → diversify → pack → shape. No database connection is held while a model works,
- * and every statement reads the state of one corpus version.
+ * and every statement reads the state of one corpus version. With a cursor the ranked list is there already, and only its next hits
+ * are read.
  *
  * @param corpus undefined = a corpus that was never written, which answers with no hits
- * @throws RpcError -32010 when a model or the pinned version cannot be had, -32014, -32006
+ * @throws RpcError -32010 when a model or the pinned version cannot be had, -32602 or -32015 for a cursor, -32014, -32006
  */
 export async function retrieve(
   plan: RetrievalPlan,
@@ -33,20 +37,20 @@ export async function retrieve(
   context: RetrievalContext,
 ): Promise<RetrieveResult> {
   const startedAt = performance.now();
-  if (corpus === undefined && plan.indexVersion !== undefined) throw versionGone();
-  const { questions, rewrittenQuery } = await questionsOf(plan, context);
-  if (rewrittenQuery !== undefined) reportStage(context, "transform");
-  const ranking = corpus === undefined ? NOTHING : await rank(plan, corpus, questions, context);
-  const page = corpus === undefined ? emptyPage(plan) : await loadHits(ranking.ranked, corpus, plan, context);
-  const { hits, tokens } = page;
+  const { cursor } = plan;
+  const outcome: Outcome =
+    cursor === undefined ? await firstPage(plan, corpus, context) : await laterPage(cursor, plan, corpus, context);
+  if (corpus !== undefined) await rememberHits(outcome.rows, plan, corpus, context);
   reportStage(context, "pack");
-  const notes = [...notesOf(plan), ...page.notes];
+  const { hits, indexVersion, tokens, nextCursor, rewrittenQuery } = outcome;
+  const notes = [...notesOf(plan), ...outcome.notes];
   return {
     hits,
-    ...(ranking.indexVersion !== undefined && { indexVersion: ranking.indexVersion }),
+    ...(nextCursor !== undefined && { nextCursor }),
+    ...(indexVersion !== undefined && { indexVersion }),
     usage: {
-      candidates: ranking.candidates,
-      reranked: ranking.reranked,
+      candidates: outcome.candidates,
+      reranked: outcome.reranked ?? 0,
       latencyMs: Math.round(performance.now() - startedAt),
       ...(tokens !== undefined && { tokens }),
       strategy: strategyOf(plan),
@@ -56,19 +60,46 @@ export async function retrieve(
   };
 }
 
-const NOTHING: Ranking = { indexVersion: undefined, ranked: [], candidates: 0, reranked: 0 };
+async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, context: RetrievalContext): Promise<Outcome> {
+  if (corpus === undefined && plan.indexVersion !== undefined) throw versionGone();
+  const { questions, rewrittenQuery } = await questionsOf(plan, context);
+  if (rewrittenQuery !== undefined) reportStage(context, "transform");
+  const ranking = corpus === undefined ? undefined : await rank(plan, corpus, questions, context);
+  if (corpus === undefined || ranking === undefined)
+    return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
+  const { ranked, ...rest } = ranking;
+  const page = await loadHits(ranked, corpus, plan, context);
+  const nextCursor = await keepForPages(ranking, page.used, plan, corpus, context);
+  return { ...page, ...rest, nextCursor, rewrittenQuery };
+}
 
-/** The stages that order, each on what the one before left. `minScore` is judged on the score that a hit is shown with. */
+interface Ranking {
+  readonly indexVersion: string;
+  /** Best first. */
+  readonly ranked: readonly Ranked[];
+  readonly candidates: number;
+  readonly reranked: number;
+}
+
+/**
+ * The stages that order, each on what the one before left. `minScore` is judged on the score that a hit is shown with.
+ *
+ * @returns undefined for a corpus that was never written
+ */
 async function rank(
   plan: RetrievalPlan,
   corpus: Corpus,
   questions: readonly Question[],
   context: RetrievalContext,
-): Promise<Ranking> {
-  const found = await findCandidates(plan, corpus, questions, context);
-  if (found === undefined) return NOTHING;
+): Promise<Ranking | undefined> {
+  const seen = await loadSeen(plan, corpus, context);
+  // Wider by what may be dropped, so that a long trajectory goes on finding something new.
+  const candidateK = Math.min(plan.candidateK + seen.size, plan.maxCandidateK);
+  const found = await findCandidates({ ...plan, candidateK }, corpus, questions, context);
+  if (found === undefined) return undefined;
   const { candidates, indexVersion } = found;
-  const recalled = plan.unit === "document" ? groupByDocument(candidates) : candidates;
+  const unseen = candidates.filter((candidate) => !seen.has(candidate, plan.unit));
+  const recalled = plan.unit === "document" ? groupByDocument(unseen) : unseen;
   await reportRecall(recalled, corpus, plan, context);
 
   const stage = { plan, corpus, found, context };

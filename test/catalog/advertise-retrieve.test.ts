@@ -33,6 +33,16 @@ test("retrieve shows what it does beyond recall, and reranking only with a reran
   expect(shown({}, { reranker }).retrieve).toMatchObject({ ...flags, rerankBuiltin: true });
 });
 
+test("pages and trajectories are capabilities of their own, with how long a trajectory is remembered", () => {
+  expect(shown({})).toMatchObject({ pagination: {}, session: { dedup: true, ttlSeconds: 3600 } });
+  const off = shown({ pagination: false, session: false });
+  expect(off).not.toHaveProperty("pagination");
+  expect(off).not.toHaveProperty("session");
+  const none = shown({ retrieve: false });
+  expect(none).not.toHaveProperty("pagination");
+  expect(none).not.toHaveProperty("session");
+});
+
 test("what is switched off is not shown, and never as false", () => {
   const off = { mmr: false, rerankBuiltin: false, tokenBudget: false, deterministic: false, snapshots: false };
   const { retrieve } = shown({ ...off, units: ["document"] }, { reranker });

@@ -14,6 +14,8 @@ const retrieve = {
   tokenBudget: false,
   deterministic: false,
   snapshots: false,
+  pagination: false,
+  trajectorySeconds: undefined,
   filter,
 } as const;
 const models = {

@@ -33,10 +33,12 @@ describe("RCP §7.1, initialize", () => {
           operators: ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "contains", "exists"],
         },
         citations: {},
+        pagination: {},
+        session: { dedup: true, ttlSeconds: 3600 },
         streaming: {},
         index: { writable: false, chunking: true },
       }),
-      _meta: { conformance: "L1", session: expect.stringMatching(/^[\w-]{43}$/) },
+      _meta: { conformance: "L2", session: expect.stringMatching(/^[\w-]{43}$/) },
     });
   });
 
@@ -70,7 +72,7 @@ describe("RCP §7.2, info", () => {
   test("has initialize's shape and opens nothing", async () => {
     const { body } = await server.call("info");
     expectValidSuccess("info", body);
-    expect(body?.result?._meta).toEqual({ conformance: "L1" });
+    expect(body?.result?._meta).toEqual({ conformance: "L2" });
   });
 
   test("tells a token that may add that the index is writable", async () => {

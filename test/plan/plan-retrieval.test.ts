@@ -61,6 +61,7 @@ test("without options: ten hits, the default mode and fusion, text shown, vector
     recall: { mode: "hybrid", fusion: { method: "weighted", weights: { dense: 1, sparse: 1 } } },
     k: 10,
     candidateK: 100,
+    maxCandidateK: 1000,
     filter: undefined,
     unit: "chunk",
     rerank: undefined,

@@ -9,6 +9,7 @@ import { indexAdd } from "../../src/methods/index-add.ts";
 import { indexDelete } from "../../src/methods/index-delete.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import { retrieve } from "../../src/methods/retrieve.ts";
+import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import type { Reranker } from "../../src/models/reranker.ts";
 import type { TextGenerator } from "../../src/models/text-generator.ts";
 import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
@@ -38,6 +39,7 @@ export function callerOf(
     config?: object;
     principal?: Partial<Principal>;
     corpus?: string;
+    embedding?: EmbeddingModel;
     reranker?: Reranker;
     generator?: TextGenerator;
     report?: Call["report"];
@@ -50,7 +52,7 @@ export function callerOf(
     offer: offerOf(config, { reranker, generator }),
     database,
     corpora: new CachedCorpusStore(database),
-    embedding: testEmbeddingModel(),
+    embedding: options.embedding ?? testEmbeddingModel(),
     reranker,
     generator,
     observe: () => {},
@@ -61,6 +63,7 @@ export function callerOf(
     client: "test",
     tenantId,
     credentials: new Set(CREDENTIALS),
+    corpora: "all",
     tokenId: "token-1",
     expiresAt: 0,
     source: "api",

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { filterFields } from "../../src/plan/filter-fields.ts";
+import type { RpcError } from "../../src/protocol/errors.ts";
+import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
+import { compile, noRows, sql } from "../../src/sql/sql.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
+import { testEmbeddingModel } from "../support/test-embedding.ts";
+
+/** Pages of a ranked list (RCP §10). */
+
+const FIELDS = { n: "int" } as const;
+const config = { filter: { fields: FIELDS }, indexing: { chunkTokens: 16, overlapTokens: 0 } };
+
+let opened: TestDatabase;
+beforeAll(async () => {
+  opened = await openTestDatabase({ fields: filterFields(FIELDS) });
+});
+afterAll(() => opened.close());
+
+const WORDS = ["apple", "pear", "plum", "slate", "marble"];
+const documents = Array.from({ length: 40 }, (_, n) => ({
+  id: `d${n}`,
+  text: `${WORDS[n % 5]} ${WORDS[n % 3]} ${WORDS[n % 4]} number ${n}`,
+  meta: { n },
+}));
+
+async function filled(options: Parameters<typeof callerOf>[2] = {}) {
+  const tenantId = freshTenant();
+  const caller = callerOf(opened.database, tenantId, { config, ...options });
+  await caller.add(documents);
+  return { tenantId, caller };
+}
+
+const refusal = async (result: Promise<unknown>) => {
+  const error = (await result.catch((thrown: unknown) => thrown)) as RpcError;
+  return { code: error.code, field: error.data?.field };
+};
+const NOT_OURS = { code: -32602, field: "cursor" };
+
+/** All pages of a question, each asked for with the cursor of the one before. @param between runs before each page but the first */
+async function pagesOf(caller: Caller, question: object, between: () => Promise<unknown> = async () => {}) {
+  const pages: RetrieveResult[] = [];
+  for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined; ) {
+    if (cursor !== undefined) await between();
+    const page: RetrieveResult = await caller.retrieve({ ...question, ...(cursor !== undefined && { cursor }) });
+    pages.push(page);
+    cursor = page.nextCursor;
+    expect(pages.length).toBeLessThan(50);
+  }
+  return pages;
+}
+
+const QUESTIONS = [
+  { mode: "dense" },
+  { mode: "sparse" },
+  { mode: "hybrid" },
+  { mode: "hybrid", fusion: { method: "rrf" } },
+  { mode: "hybrid", unit: "document" },
+  { mode: "dense", mmr: { lambda: 0.4 } },
+  { mode: "hybrid", includeVectors: true, includeText: false },
+  { mode: "hybrid", filter: { field: "n", op: "gte", value: 10 } },
+  { mode: "hybrid", minScore: 0.3 },
+] as const;
+
+describe("the union of all pages is one large page", () => {
+  test.each(QUESTIONS)("%j, while another client writes", async (options) => {
+    const { tenantId, caller } = await filled();
+    const writer = callerOf(opened.database, tenantId, { config, principal: { subject: "writer" } });
+    const question = { query: "apple plum marble", candidateK: 40, ...options };
+    const large = await caller.retrieve({ ...question, k: 40 });
+    expect(large.nextCursor).toBeUndefined();
+
+    let round = 0;
+    const pages = await pagesOf(caller, { ...question, k: 7 }, async () => {
+      round += 1;
+      await writer.add([{ id: `new${round}`, text: "apple plum marble apple" }]);
+      await writer.add([{ id: `d${round}`, text: "apple plum marble", meta: { n: 99 } }]);
+      await writer.delete([`d${39 - round}`]);
+    });
+
+    expect(pages.flatMap(({ hits }) => hits)).toEqual(large.hits);
+    expect(pages.length).toBe(Math.ceil(large.hits.length / 7));
+    expect(pages.length).toBeGreaterThan(1);
+    for (const { indexVersion, usage } of pages) {
+      expect(indexVersion).toBe(large.indexVersion);
+      expect(usage).toMatchObject({ candidates: large.usage.candidates, strategy: large.usage.strategy });
+    }
+  });
+
+  test("with a budget of tokens each page is packed by itself, and goes on where the last one ended", async () => {
+    const { caller } = await filled();
+    const question = { query: "apple", mode: "dense", candidateK: 40 };
+    const large = await caller.retrieve({ ...question, k: 40 });
+    const pages = await pagesOf(caller, { ...question, k: 7, tokenBudget: 15 });
+    expect(pages.flatMap(({ hits }) => hits)).toEqual(large.hits);
+    // 5 words and 2 special tokens each
+    expect(pages.every(({ usage }) => usage.tokens === 14)).toBe(true);
+  });
+
+  test("a budget that nothing fits into has no next page, which could be no other", async () => {
+    const { caller } = await filled();
+    expect(await caller.retrieve({ query: "apple", tokenBudget: 1 })).not.toHaveProperty("nextCursor");
+  });
+});
+
+test("no model is asked for a page after the first, and a page can be asked for again", async () => {
+  const tenantId = freshTenant();
+  let asked = 0;
+  const model = testEmbeddingModel();
+  const embed: typeof model.embed = (texts, kind, signal) => {
+    asked += 1;
+    return model.embed(texts, kind, signal);
+  };
+  const caller = callerOf(opened.database, tenantId, { config, embedding: { ...model, embed } });
+  await caller.add(documents);
+  const question = { query: "apple", k: 3 };
+  const { nextCursor: cursor } = await caller.retrieve(question);
+  const before = asked;
+  const second = await caller.retrieve({ ...question, cursor });
+  const again = await caller.retrieve({ ...question, cursor });
+  expect(asked).toBe(before);
+  expect(again.hits).toEqual(second.hits);
+});
+
+test("a list that one page holds has no cursor, and nor has any where pages are off", async () => {
+  const { caller } = await filled();
+  expect(await caller.retrieve({ query: "apple", mode: "dense", k: 40 })).not.toHaveProperty("nextCursor");
+  const { caller: off } = await filled({ config: { ...config, capabilities: { pagination: false } } });
+  expect(await off.retrieve({ query: "apple", k: 3 })).not.toHaveProperty("nextCursor");
+});
+
+describe("a cursor is refused", () => {
+  const question = { query: "apple", k: 3 };
+
+  test("with other params, by another caller, in another corpus, by another tenant", async () => {
+    const { tenantId, caller } = await filled();
+    const { nextCursor: cursor } = await caller.retrieve(question);
+    const elsewhere = callerOf(opened.database, tenantId, { config, principal: { subject: "another" } });
+    const { caller: stranger } = await filled();
+    await stranger.retrieve(question);
+    const nobody = callerOf(opened.database, freshTenant(), { config });
+    for (const ask of [
+      () => caller.retrieve({ ...question, query: "pear", cursor }),
+      () => caller.retrieve({ ...question, k: 4, cursor }),
+      () => caller.retrieve({ ...question, seed: 1, cursor }),
+      () => elsewhere.retrieve({ ...question, cursor }),
+      () => stranger.retrieve({ ...question, cursor }),
+      () => nobody.retrieve({ ...question, cursor }),
+    ])
+      expect(await refusal(ask())).toEqual(NOT_OURS);
+    expect((await caller.retrieve({ ...question, cursor })).hits).toHaveLength(3);
+  });
+
+  test("whatever a foreign row says: the signature is looked at, not only the row", async () => {
+    const { tenantId, caller } = await filled();
+    const { nextCursor: cursor } = await caller.retrieve(question);
+    const bob = callerOf(opened.database, tenantId, { config, principal: { subject: "bob" } });
+    await bob.retrieve(question);
+    await opened.operator.write((transaction) =>
+      transaction.query(
+        compile(
+          sql`update pgrcp_state.ranked_lists set owner_hash = (select owner_hash from pgrcp_state.ranked_lists where tenant_id = ${tenantId} order by expires_at desc limit 1) where tenant_id = ${tenantId}`,
+          noRows,
+        ),
+      ),
+    );
+    expect(await refusal(bob.retrieve({ ...question, cursor }))).toEqual(NOT_OURS);
+  });
+
+  test("as expired once its list is gone, or its version", async () => {
+    const { tenantId, caller } = await filled();
+    const { nextCursor: cursor } = await caller.retrieve(question);
+    const run = (statement: ReturnType<typeof sql>) =>
+      opened.operator.write((transaction) => transaction.query(compile(statement, noRows)));
+    await run(sql`update pgrcp_state.ranked_lists set expires_at = now() where tenant_id = ${tenantId}`);
+    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual({ code: -32015, field: undefined });
+    // The next list takes the expired one away.
+    await caller.retrieve(question);
+    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual({ code: -32015, field: undefined });
+    const lists = compile(
+      sql`select count(*) as n from pgrcp_state.ranked_lists where tenant_id = ${tenantId}`,
+      (row) => row.n as number,
+    );
+    expect(await opened.operator.read(lists)).toEqual([1]);
+  });
+});
+
+test("chunks that were withdrawn since are left out", async () => {
+  const { tenantId, caller } = await filled();
+  const question = { query: "apple", mode: "dense", k: 10, candidateK: 40 };
+  const large = await caller.retrieve({ ...question, k: 40 });
+  const first = await caller.retrieve(question);
+  const gone = large.hits[12];
+  await opened.operator.write((transaction) =>
+    transaction.query(
+      compile(
+        sql`delete from pgrcp.chunks where tenant_id = ${tenantId} and doc_id = ${gone?.chunk.docId ?? ""}`,
+        noRows,
+      ),
+    ),
+  );
+  const second = await caller.retrieve({ ...question, cursor: first.nextCursor });
+  const without = (hits: readonly Hit[]) => hits.filter(({ id }) => id !== gone?.id);
+  expect(second.hits).toEqual(without(large.hits.slice(10, 20)));
+  expect(second.hits).toHaveLength(9);
+});

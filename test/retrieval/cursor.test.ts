@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import type { CorpusName, TenantId } from "../../src/catalog/corpus.ts";
+import type { RetrievalPlan } from "../../src/plan/retrieval-plan.ts";
+import { type CursorScope, isSigned, parseCursor, writeCursor } from "../../src/retrieval/cursor.ts";
+
+const KEY = new Uint8Array(32).fill(1);
+const LIST = Uint8Array.from({ length: 16 }, (_, index) => index);
+const OWNER = { tenantId: "acme" as TenantId, issuer: "https://issuer.test", subject: "alice", client: "agent" };
+const PLAN: RetrievalPlan = {
+  query: "apple",
+  rewrite: undefined,
+  recall: { mode: "dense" },
+  k: 5,
+  candidateK: 100,
+  maxCandidateK: 1000,
+  filter: undefined,
+  unit: "chunk",
+  rerank: undefined,
+  recency: undefined,
+  minScore: undefined,
+  mmr: undefined,
+  tokenBudget: undefined,
+  includeText: true,
+  includeVectors: false,
+  seed: undefined,
+  indexVersion: undefined,
+  sessionId: undefined,
+  cursor: undefined,
+  notes: [],
+};
+const SCOPE: CursorScope = { owner: OWNER, corpus: "default" as CorpusName, plan: PLAN };
+const CURSOR = writeCursor({ listId: LIST, offset: 5 }, SCOPE, KEY);
+
+const isOurs = (cursor: string, scope = SCOPE, key = KEY) => {
+  const place = parseCursor(cursor);
+  return place !== undefined && isSigned(place, scope, key);
+};
+
+test("a cursor names its list and its place, and tells neither query nor caller", () => {
+  expect(CURSOR).toMatch(/^[A-Za-z0-9_-]{48}$/);
+  const { listId, offset } = parseCursor(CURSOR) ?? {};
+  expect([...(listId ?? [])]).toEqual([...LIST]);
+  expect(offset).toBe(5);
+  expect(isOurs(CURSOR)).toBe(true);
+  expect(Buffer.from(CURSOR, "base64url").toString("latin1")).not.toMatch(/apple|alice|acme/);
+});
+
+describe("is good for nothing but what it was made for", () => {
+  test.each<readonly [string, CursorScope]>([
+    ["another tenant", { ...SCOPE, owner: { ...OWNER, tenantId: "globex" as TenantId } }],
+    ["another subject", { ...SCOPE, owner: { ...OWNER, subject: "bob" } }],
+    ["another client", { ...SCOPE, owner: { ...OWNER, client: "" } }],
+    ["another issuer", { ...SCOPE, owner: { ...OWNER, issuer: "https://other.test" } }],
+    ["another corpus", { ...SCOPE, corpus: "papers" as CorpusName }],
+    ["another query", { ...SCOPE, plan: { ...PLAN, query: "pear" } }],
+    ["another k", { ...SCOPE, plan: { ...PLAN, k: 6 } }],
+    ["other fields in hits", { ...SCOPE, plan: { ...PLAN, includeVectors: true } }],
+    ["another trajectory", { ...SCOPE, plan: { ...PLAN, sessionId: "s" } }],
+  ])("%s", (_, scope) => expect(isOurs(CURSOR, scope)).toBe(false));
+
+  test("another key", () => expect(isOurs(CURSOR, SCOPE, new Uint8Array(32).fill(2))).toBe(false));
+
+  test("the plan with the cursor in it is the same plan", () =>
+    expect(isOurs(CURSOR, { ...SCOPE, plan: { ...PLAN, cursor: CURSOR } })).toBe(true));
+});
+
+test("no bit of it can be changed", () => {
+  const bytes = Buffer.from(CURSOR, "base64url");
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const changed = Buffer.from(bytes);
+    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    expect(isOurs(changed.toString("base64url"))).toBe(false);
+  }
+});
+
+test.each([
+  "",
+  "AAAA",
+  `${CURSOR}=`,
+  CURSOR.slice(1),
+  `${CURSOR}A`,
+  `${CURSOR.slice(0, 47)}+`,
+  `${CURSOR}\n`,
+  "A".repeat(100_000),
+])("a text of another form is none", (text) => expect(parseCursor(text)).toBeUndefined());
