@@ -59,7 +59,7 @@ export interface Capabilities {
     readonly models: readonly string[];
   };
   readonly transform?: { readonly methods: readonly TransformMethod[] };
-  readonly index?: { readonly writable: boolean; readonly chunking: boolean; readonly contextual?: true };
+  readonly index?: { readonly writable: boolean; readonly chunking: boolean };
 }
 
 /** What this server can do, whoever asks. */
@@ -88,7 +88,7 @@ export interface Advertised {
   readonly streaming: boolean;
   /** Only where there is streaming, too: a log line has no other way to go. */
   readonly log: boolean;
-  readonly index: { readonly chunking: boolean; readonly contextual: boolean } | undefined;
+  readonly index: { readonly chunking: boolean } | undefined;
   readonly embed: Capabilities["embed"] | undefined;
   readonly rerank: Capabilities["rerank"] | undefined;
   readonly transform: Capabilities["transform"] | undefined;
@@ -114,7 +114,7 @@ export function advertise(advertised: Advertised, mayAdd: boolean): Capabilities
     ...(embed && { embed }),
     ...(rerank && { rerank }),
     ...(transform && { transform }),
-    ...(index && { index: { writable: mayAdd, chunking: index.chunking, ...onlyTrue(index, "contextual") } }),
+    ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
   };
 }
 

@@ -33,7 +33,7 @@ export function advertisedBy(
     rerank: capabilities.rerank ? reranker && rerankCapability(reranker) : undefined,
     transform:
       capabilities.transform && generator !== undefined ? { methods: capabilities.transformMethods } : undefined,
-    index: capabilities.index ? { chunking: offer.add.chunking, contextual: offer.add.contextual } : undefined,
+    index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
   };
 }
 

@@ -63,7 +63,6 @@ export function callerOf(
     client: "test",
     tenantId,
     credentials: new Set(CREDENTIALS),
-    corpora: "all",
     tokenId: "token-1",
     expiresAt: 0,
     source: "api",
