@@ -47,6 +47,19 @@ export function scopesOf(value: unknown, form: "string" | "array"): readonly str
   return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined;
 }
 
+/** In place of names: every corpus of the tenant, also one that is made later. */
+export const ALL_CORPORA = "*";
+
+/**
+ * The corpora that a token names: a list of names, or names joined by single spaces. One that does not exist is no error.
+ *
+ * @returns undefined when the claim is missing or neither
+ */
+export function corporaOf(value: unknown): ReadonlySet<string> | "all" | undefined {
+  const names = scopesOf(value, typeof value === "string" ? "string" : "array");
+  return names?.includes(ALL_CORPORA) ? "all" : names && new Set(names);
+}
+
 /** `client_id` (RFC 9068) or `azp`; empty when the token has neither, undefined when it is malformed. */
 export function clientOf(claims: Members): string | undefined {
   for (const name of ["client_id", "azp"]) {

@@ -16,6 +16,8 @@ export interface IssueRequest {
   readonly subject: string;
   readonly client: string;
   readonly credentials: readonly Credential[];
+  /** Names; undefined = all corpora of the tenant. */
+  readonly corpora?: readonly string[] | undefined;
   readonly lifetimeSeconds: number;
   /** The private key; for a first run, and for an issuer with a secret, there is no need to name one. */
   readonly keyFile?: string | undefined;
@@ -70,6 +72,11 @@ function checkRequest(request: IssueRequest, auth: Config["auth"], firstRun: boo
     );
   if (request.credentials.length === 0)
     throw new TokenNotIssued("the token would be good for nothing", "name a credential");
+  if (request.corpora !== undefined && auth.corporaClaim === undefined)
+    throw new TokenNotIssued(
+      "the server would not keep the token to these corpora",
+      "set auth.corporaClaim, on the server too; or leave the corpora out",
+    );
   if (request.credentials.length > 1 && !auth.combinedTokens && !firstRun)
     throw new TokenNotIssued(
       "a token with several credentials would be good for none of them",

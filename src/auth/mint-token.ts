@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { parseClaimPath } from "../config/claim-path.ts";
 import type { Config } from "../config/config.ts";
+import { ALL_CORPORA } from "./claims.ts";
 import type { Credential } from "./principal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
@@ -11,6 +12,8 @@ export interface TokenRequest {
   readonly subject: string;
   readonly client: string;
   readonly credentials: readonly Credential[];
+  /** What the token is to be good for where `auth.corporaClaim` is set; all of the tenant's when absent. */
+  readonly corpora?: readonly string[] | undefined;
   readonly lifetimeSeconds: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -32,6 +35,8 @@ export async function mintToken(request: TokenRequest, key: SigningKey, auth: Co
   };
   putClaim(claims, parseClaimPath(auth.tenantClaim), request.tenant);
   putClaim(claims, parseClaimPath(auth.scopeClaim), auth.scopeForm === "string" ? scopes.join(" ") : scopes);
+  if (auth.corporaClaim !== undefined)
+    putClaim(claims, parseClaimPath(auth.corporaClaim), request.corpora ?? [ALL_CORPORA]);
   const header = {
     alg: key.algorithm,
     typ: auth.typ ?? "at+jwt",

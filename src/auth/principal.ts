@@ -5,6 +5,10 @@ import type { TrustLevel } from "../protocol/wire.ts";
 export type Credential = "read" | "add" | "delete";
 export const CREDENTIALS = ["read", "add", "delete"] as const satisfies readonly Credential[];
 
+/** Whether the token is good for a corpus of its tenant, be it there or not. */
+export const mayReach = ({ corpora }: Pick<Principal, "corpora">, corpus: string): boolean =>
+  corpora === "all" || corpora.has(corpus);
+
 /** Who calls, as far as a verified token tells. */
 export interface Principal {
   readonly issuer: string;
@@ -14,6 +18,8 @@ export interface Principal {
   readonly tenantId: TenantId;
   /** Credentials in this token's hand: its audience and its scope are both there. */
   readonly credentials: ReadonlySet<Credential>;
+  /** Names of the corpora that the token is good for. */
+  readonly corpora: ReadonlySet<string> | "all";
   /** `jti`, for the audit trail. */
   readonly tokenId: string | undefined;
   /** Seconds since the epoch. */

@@ -1,7 +1,7 @@
 import { parseClaimPath } from "../config/claim-path.ts";
 import type { Config } from "../config/config.ts";
 import { compileTenantPattern } from "../config/tenant-pattern.ts";
-import { audiencesOf, claimAt, clientOf, isName, own, scopesOf } from "./claims.ts";
+import { audiencesOf, claimAt, clientOf, corporaOf, isName, own, scopesOf } from "./claims.ts";
 import type { TrustedIssuer } from "./issuers.ts";
 import { CREDENTIALS } from "./principal.ts";
 import type { DecodedToken } from "./token-form.ts";
@@ -12,6 +12,8 @@ export interface TokenRules {
   readonly tenantPattern: RegExp;
   readonly tenantPath: readonly string[];
   readonly scopePath: readonly string[];
+  /** Undefined: every token is good for all corpora of its tenant. */
+  readonly corporaPath: readonly string[] | undefined;
   /** Whether a token with several of our audiences is good for any. */
   readonly combinedTokens: boolean;
 }
@@ -38,6 +40,7 @@ export function tokenRules(auth: Config["auth"], combinedTokens = auth.combinedT
     tenantPattern: compileTenantPattern(auth.tenantPattern),
     tenantPath: parseClaimPath(auth.tenantClaim),
     scopePath: parseClaimPath(auth.scopeClaim),
+    corporaPath: auth.corporaClaim === undefined ? undefined : parseClaimPath(auth.corporaClaim),
   };
 }
 
@@ -159,6 +162,15 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
       `${auth.scopeForm === "string" ? "text" : "a list of texts"} at ${auth.scopeClaim} (auth.scopeClaim)`,
     passes: ({ token }, { auth, scopePath }) =>
       scopesOf(claimAt(token.claims, scopePath), auth.scopeForm) !== undefined,
+  },
+  {
+    name: "corpora",
+    wants: ({ auth }) =>
+      auth.corporaClaim === undefined
+        ? "anything (auth.corporaClaim is not set)"
+        : `names of corpora, or *, at ${auth.corporaClaim} (auth.corporaClaim)`,
+    passes: ({ token }, { corporaPath }) =>
+      corporaPath === undefined || corporaOf(claimAt(token.claims, corporaPath)) !== undefined,
   },
 ];
 

@@ -1,7 +1,7 @@
 import type { TenantId } from "../catalog/corpus.ts";
 import { FIRST_RUN_TENANT } from "../config/auth-mode.ts";
 import type { Config } from "../config/config.ts";
-import { audiencesOf, claimAt, clientOf, type Members, own, scopesOf } from "./claims.ts";
+import { audiencesOf, claimAt, clientOf, corporaOf, type Members, own, scopesOf } from "./claims.ts";
 import { CREDENTIALS, type Credential, type Principal } from "./principal.ts";
 import type { TokenRules } from "./token-checks.ts";
 
@@ -15,6 +15,8 @@ export function principalOf(claims: Members, rules: TokenRules): Principal {
     client: clientOf(claims) ?? "",
     tenantId: claimAt(claims, rules.tenantPath) as TenantId,
     credentials: credentialsOf(claims, issuer, rules),
+    // Its check has refused a token whose claim is missing; should it not have, the token is good for no corpus.
+    corpora: rules.corporaPath === undefined ? "all" : (corporaOf(claimAt(claims, rules.corporaPath)) ?? new Set()),
     tokenId: typeof tokenId === "string" ? tokenId : undefined,
     expiresAt: Math.floor(Number(own(claims, "exp"))),
     source: rules.auth.add.source,
@@ -47,6 +49,7 @@ export function anyoneOf(auth: Config["auth"], now: number): Principal {
     client: "",
     tenantId: FIRST_RUN_TENANT as TenantId,
     credentials: new Set(CREDENTIALS),
+    corpora: "all",
     tokenId: undefined,
     expiresAt: now + auth.maxLifetimeSeconds,
     source: auth.add.source,

@@ -33,6 +33,7 @@ export function registerToken(program: Command): void {
         .argParser(collectCredential)
         .makeOptionMandatory(),
     )
+    .option("--corpus <name>", "keep it to this corpus; once for each; needs auth.corporaClaim", collect)
     .requiredOption("--subject <name>", "who will use it; recorded with what is written")
     .option("--ttl <duration>", "seconds, or 15m, 12h, 1d; at most auth.maxLifetimeSeconds", parseDuration, 3_600)
     .option("--key <file>", "private key from `pgrcp token keygen`; not needed on a first run or for a shared secret")
@@ -60,6 +61,7 @@ async function keygen(options: { private: string; jwks: string; alg: KeyAlgorith
 interface MintOptions extends ConfigOption {
   readonly tenant: string;
   readonly credential: readonly Credential[];
+  readonly corpus?: readonly string[];
   readonly subject: string;
   readonly ttl: number;
   readonly key?: string;
@@ -73,6 +75,7 @@ async function mint(options: MintOptions): Promise<void> {
     subject: options.subject,
     client: "pgrcp-token",
     credentials: CREDENTIALS.filter((name) => options.credential.includes(name)),
+    corpora: options.corpus,
     lifetimeSeconds: options.ttl,
     keyFile: options.key,
     issuer: options.issuer,
@@ -151,6 +154,8 @@ function shown(value: unknown): string {
 /** A token's text may try to steer a terminal or to look like other text. */
 const printable = (text: string) =>
   text.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 function collectCredential(value: string, before: readonly Credential[] = []): readonly Credential[] {
   const found = CREDENTIALS.find((name) => name === value);

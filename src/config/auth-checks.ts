@@ -91,12 +91,12 @@ export const AUTH_RULES: readonly Rule[] = [
       return text === undefined ? [] : [{ path: ["auth", "tenantPattern"], text }];
     },
   },
-  ...(["tenantClaim", "scopeClaim"] as const).map(
+  ...(["tenantClaim", "scopeClaim", "corporaClaim"] as const).map(
     (name): Rule => ({
       reads: [`auth.${name}`],
       find: ({ auth }) =>
         when(
-          parseClaimPath(auth[name]).some((part) => part === ""),
+          parseClaimPath(auth[name] ?? "unset").some((part) => part === ""),
           `auth.${name}`,
           "must be claim names joined by single dots, such as app_metadata.tenant",
         ),

@@ -61,6 +61,8 @@ export const auth = z
     scopeClaim: z.string().min(1).default("scope"),
     /** string: scopes joined by single spaces (RFC 8693); array: one scope per element. */
     scopeForm: z.enum(["string", "array"]).default("string"),
+    /** Undefined: a token is good for all corpora of its tenant. */
+    corporaClaim: z.string().min(1).optional(),
     kidRequired: z.boolean().default(true),
     clockToleranceSeconds: z.int().min(0).max(60).default(30),
     maxLifetimeSeconds: positive.default(86_400),

@@ -1,3 +1,4 @@
+import { mayReach } from "../auth/principal.ts";
 import { type Corpus, DEFAULT_CORPUS } from "../catalog/corpus.ts";
 import type { CorpusRole } from "../db/corpus-store.ts";
 import { unauthorized } from "../protocol/errors.ts";
@@ -8,9 +9,10 @@ import type { Call, Services } from "./handler.ts";
  * corpus like any other.
  *
  * @param role of the method
- * @throws RpcError -32012 for any other corpus that is not there: the same answer as for one that is forbidden (ruling 2)
+ * @throws RpcError -32012 for a corpus that the token is not good for, and for any other that is not there: one answer (ruling 2)
  */
 export async function findCorpus(call: Call, services: Services, role: CorpusRole): Promise<Corpus | undefined> {
+  if (!mayReach(call.principal, call.corpus)) throw unauthorized();
   const limits = { signal: call.signal, timeoutMs: call.remainingMs() };
   const corpus = await services.corpora.find(role, call.principal, call.corpus, limits);
   // From here on predicates take their tenant from the corpus, and policies from the caller.

@@ -126,6 +126,19 @@ describe("pgrcp token mint", () => {
     expect(principal.expiresAt - Date.now() / 1000).toBeLessThanOrEqual(900);
   });
 
+  test("keeps a token to corpora where the server does, and makes none where it does not", async () => {
+    const bound = await deployment("  corporaClaim: corpora\n");
+    const { stdout } = await bound.mint("--credential", "read", "--corpus", "docs", "--corpus", "notes");
+    const everywhere = await bound.mint("--credential", "read");
+    const unbound = await deployment();
+    const refused = await unbound.mint("--credential", "read", "--corpus", "docs");
+
+    const claims = (token: string) => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    expect(claims(stdout)).toMatchObject({ corpora: ["docs", "notes"] });
+    expect(claims(everywhere.stdout)).toMatchObject({ corpora: ["*"] });
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("set auth.corporaClaim") });
+  });
+
   test("for a first run, with the key that the server keeps", async () => {
     const cwd = await freshDirectory();
     const { auth } = configSchema.parse({});

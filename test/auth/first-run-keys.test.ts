@@ -70,6 +70,7 @@ test("the configuration's claims, audiences, typ and lifetime are kept to", asyn
       tenantClaim: "https://x.test/tenant.id",
       scopeClaim: "app.permissions",
       scopeForm: "array",
+      corporaClaim: "app.corpora",
       maxLifetimeSeconds: 60,
     },
   }).auth;
@@ -77,7 +78,7 @@ test("the configuration's claims, audiences, typ and lifetime are kept to", asyn
   const [read, , , all] = await principals(run, settings);
 
   expect(read?.credentials).toEqual(new Set(["read"]));
-  expect(all?.credentials).toEqual(new Set(["read", "add", "delete"]));
+  expect(all).toMatchObject({ credentials: new Set(["read", "add", "delete"]), corpora: "all" });
   const later = () => Date.now() + 120_000;
   await expect(principals(run, settings, later)).rejects.toMatchObject({ check: "exp" });
 });

@@ -23,6 +23,7 @@ test("a principal is what the token's claims say and what the add credential wri
     client: "agent",
     tenantId: "acme",
     credentials: new Set(["read"]),
+    corpora: "all",
     tokenId: "one",
     expiresAt: claims.exp,
     source: "crm",
@@ -135,6 +136,30 @@ describe("settings", () => {
     expect(await outcome(await key.sign({ app_metadata: { roles: ["rcp:read", 1] } }), list)).toBe("scope");
     expect(await outcome(await key.sign({ scope: ["rcp:read"] }), auth)).toBe("scope");
   });
+
+  test.each([
+    [["docs", "notes"], new Set(["docs", "notes"])],
+    ["docs notes", new Set(["docs", "notes"])],
+    ["docs", new Set(["docs"])],
+    [[], new Set()],
+    ["*", "all"],
+    [["docs", "*"], "all"],
+    [["__proto__", "NoCorpus!"], new Set(["__proto__", "NoCorpus!"])],
+  ])("corpora %j are %j", async (claim, corpora) => {
+    const settings = authWith(key, { corporaClaim: "app.corpora" });
+
+    expect(await outcome(await key.sign({ app: { corpora: claim } }), settings)).toMatchObject({ corpora });
+  });
+
+  test.each([undefined, null, 7, true, { docs: true }, [["docs"]], ["docs", 7]])(
+    "corpora %j refuse the token where it must name some, and nowhere else",
+    async (claim) => {
+      const token = await key.sign({ corpora: claim });
+
+      expect(await outcome(token, authWith(key, { corporaClaim: "corpora" }))).toBe("corpora");
+      expect(await outcome(token, auth)).toMatchObject({ corpora: "all" });
+    },
+  );
 
   test("a pattern speaks of the whole tenant id, whatever its alternatives say", async () => {
     const settings = authWith(key, { tenantPattern: "^acme|globex$" });
@@ -305,6 +330,7 @@ describe("auth.mode", () => {
       client: "",
       tenantId: "demo",
       credentials: new Set(["read", "add", "delete"]),
+      corpora: "all",
       tokenId: undefined,
       expiresAt: 86_405,
       source: "api",

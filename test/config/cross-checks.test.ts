@@ -221,6 +221,7 @@ describe("the rest", () => {
   test.each([
     ["auth: {tenantClaim: 'a..b'}", /^auth\.tenantClaim: must be claim names joined by single dots/],
     ["auth: {scopeClaim: '.a'}", /^auth\.scopeClaim: must be claim names joined by single dots/],
+    ["auth: {corporaClaim: 'a..b'}", /^auth\.corporaClaim: must be claim names joined by single dots/],
     [
       "auth: {jwksMaxAgeMs: 20000, jwksMaxStaleMs: 10000}",
       "auth.jwksMaxStaleMs: must be at least auth.jwksMaxAgeMs (20000)",

@@ -67,6 +67,7 @@ const principalWith = (...credentials: Credential[]): Principal => ({
   tokenId: undefined,
   expiresAt: 0,
   source: "api",
+  corpora: "all",
   trustCeiling: "untrusted",
 });
 const reader = principalWith("read");

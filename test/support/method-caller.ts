@@ -63,6 +63,7 @@ export function callerOf(
     client: "test",
     tenantId,
     credentials: new Set(CREDENTIALS),
+    corpora: "all",
     tokenId: "token-1",
     expiresAt: 0,
     source: "api",

@@ -7,6 +7,8 @@ export interface TokenClaims {
   /** Scopes, when they are to differ from the audiences. */
   readonly scope?: string;
   readonly tenant?: string;
+  /** The claim `corpora`; left out when absent. */
+  readonly corpora?: unknown;
   readonly subject?: string;
   readonly client?: string;
   /** Seconds from now; negative = expired. */
@@ -36,7 +38,7 @@ export async function testIssuer(issuer = "https://issuer.test"): Promise<TestIs
       const credentials = claims.credentials ?? (["read"] as const);
       const now = Math.floor(Date.now() / 1000);
       const scopes = claims.scope ?? credentials.map((credential) => SCOPE[credential]).join(" ");
-      return new SignJWT({ scope: scopes, tenant, client_id: client })
+      return new SignJWT({ scope: scopes, tenant, client_id: client, corpora: claims.corpora })
         .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt" })
         .setIssuer(issuer)
         .setSubject(subject)
