@@ -7,7 +7,7 @@ import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 import { expectValidError, expectValidSuccess } from "../support/validate-response.ts";
 
-const FORBIDDEN = { id: 1, error: { code: -32012, message: "Not authorised" } };
+const FORBIDDEN = { jsonrpc: "2.0", id: 1, error: { code: -32012, message: "Not authorised" } };
 const CALLS = [
   ["retrieve", { query: "amber" }],
   ["index/add", { documents: [{ id: "a", text: "amber" }] }],
