@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorCode } from "../../src/protocol/errors.ts";
+import { runCli } from "../cli/run-cli.ts";
 import { expectIsolation, printRun } from "../support/isolation/expect-run.ts";
 import { type RunReport, runOperations } from "../support/isolation/run-operations.ts";
 import { testSeed } from "../support/seeded-random.ts";
@@ -36,11 +40,24 @@ describe.runIf(process.env.PGRCP_TEST_CONTAINERS === "1")("docker compose", { ti
     await stack.compose("down", "--volumes", "--remove-orphans");
   }, 5 * MINUTE);
 
-  test("what an add token has written, a read token retrieves over TLS", async () => {
-    const added = await add(await stack.token("add"), [LIGHTHOUSE, BAKERY]);
+  /** `pgrcp import` on this machine, as somebody who was given the authority's certificate and a token. */
+  async function importOverTls(token: string, documents: readonly object[]) {
+    const folder = await mkdtemp(join(tmpdir(), "pgrcp-compose-"));
+    await writeFile(join(folder, "root.crt"), authority);
+    await writeFile(join(folder, "token"), token);
+    await writeFile(join(folder, "documents.jsonl"), documents.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    const server = ["--url", `https://localhost:${stack.tlsPort}/rcp`, "--token-file", "token"];
+    const env = { NODE_EXTRA_CA_CERTS: join(folder, "root.crt") };
+    const result = await runCli(["import", "documents.jsonl", ...server], folder, env);
+    await rm(folder, { recursive: true });
+    return result;
+  }
+
+  test("what is imported over TLS with an add token, a read token retrieves there", async () => {
+    const imported = await importOverTls(await stack.token("add"), [LIGHTHOUSE, BAKERY]);
     const found = await retrieve(readToken);
 
-    expect(added).toMatchObject({ result: { ids: ["lighthouse", "bakery"] } });
+    expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining("2 documents") });
     expect(found).toMatchObject({ result: { hits: [{ id: "lighthouse", text: LIGHTHOUSE.text }] } });
   });
 
