@@ -112,25 +112,56 @@ create table pgrcp_admin.filter_fields (
 
 grant select on pgrcp_admin.migrations, pgrcp_admin.filter_fields to pgrcp_operator;
 
--- Enables and forces row level security on a tenant table and gives it the three policies that every one of them has:
---   <table>_tenant_isolation  restrictive: holds even when somebody adds a wider permissive policy
---   <table>_tenant_rows       permissive: lets the tenant's own rows through
---   <table>_operator          permissive: the operator, and the owner whom FORCE binds too, work across tenants
--- current_setting stays plain: the planner folds it and estimates with it; inside a sub-select it cannot. After a transaction
--- the setting reads '' and not null; both must mean "no tenant", and no tenant means no row.
+-- Where a policy ends for a transaction without the credential that its role works with. Parallel safe, because a policy that calls a
+-- function that is not would keep its table out of every parallel plan.
+create function pgrcp.refuse_credential(credential text) returns text
+language plpgsql stable parallel safe set search_path = pg_catalog as $$
+begin
+  raise insufficient_privilege using message = format('the caller does not hold the %s credential', credential);
+end
+$$;
+
+grant execute on function pgrcp.refuse_credential to pgrcp_reader, pgrcp_adder, pgrcp_deleter;
+
+-- Enables and forces row level security on a tenant table and gives it the policies that every one of them has:
+--   <table>_tenant_isolation_<role>  restrictive: holds even when somebody adds a wider permissive policy
+--   <table>_tenant_rows_<role>       permissive: lets the tenant's own rows through
+--   <table>_operator                 permissive: the operator, and the owner whom FORCE binds too, work across tenants
+-- What both ask is one comparison with the tenant, so that the planner knows it equal to what the statement says itself and asks it
+-- once, before any row. Tenant and credentials are settings of the transaction. current_setting stays plain: the planner folds it and
+-- estimates with it; inside a sub-select it cannot. After a transaction a setting reads '' and not null; both must mean "none". No
+-- tenant means no row, and no credential an error.
 create function pgrcp_admin.protect_tenant_table(tenant_table regclass, tenant_roles name[]) returns void
 language plpgsql set search_path = pg_catalog as $$
 declare
   table_name name := (select relname from pg_class where oid = tenant_table);
-  role_list text := (select string_agg(quote_ident(r), ', ') from unnest(tenant_roles) r);
-  own_rows constant text := $p$tenant_id = nullif(current_setting('pgrcp.tenant_id', true), '')$p$;
+  tenant_role name;
+  suffix text;
+  credential text;
+  own_rows text;
 begin
   execute format('alter table %s enable row level security', tenant_table);
   execute format('alter table %s force row level security', tenant_table);
-  execute format('create policy %I on %s as restrictive for all to %s using (%s) with check (%s)',
-    table_name || '_tenant_isolation', tenant_table, role_list, own_rows, own_rows);
-  execute format('create policy %I on %s as permissive for all to %s using (%s) with check (%s)',
-    table_name || '_tenant_rows', tenant_table, role_list, own_rows, own_rows);
+  foreach tenant_role in array tenant_roles loop
+    -- A role that is not listed stops the migration: whoever adds one says what its callers must hold. No name is part of another.
+    case tenant_role
+      when 'pgrcp_reader' then credential := 'read';
+      when 'pgrcp_adder' then credential := 'add';
+      when 'pgrcp_deleter' then credential := 'delete';
+      when 'pgrcp_state' then credential := null; -- what is kept there is the caller's own, whatever its token is good for
+    end case;
+    own_rows := $p$nullif(current_setting('pgrcp.tenant_id', true), '')$p$;
+    if credential is not null then
+      own_rows := format($p$case when current_setting('pgrcp.credentials', true) like %L then %s else pgrcp.refuse_credential(%L) end$p$,
+        '%' || credential || '%', own_rows, credential);
+    end if;
+    own_rows := 'tenant_id = ' || own_rows;
+    suffix := substr(tenant_role, length('pgrcp_') + 1);
+    execute format('create policy %I on %s as restrictive for all to %I using (%s) with check (%s)',
+      table_name || '_tenant_isolation_' || suffix, tenant_table, tenant_role, own_rows, own_rows);
+    execute format('create policy %I on %s as permissive for all to %I using (%s) with check (%s)',
+      table_name || '_tenant_rows_' || suffix, tenant_table, tenant_role, own_rows, own_rows);
+  end loop;
   execute format('create policy %I on %s as permissive for all to pgrcp_operator, pgrcp_owner using (true) with check (true)',
     table_name || '_operator', tenant_table);
 end

@@ -45,6 +45,8 @@ where n.nspname in ('pgrcp', 'pgrcp_state') and c.relkind in ('r', 'p') order by
 /** A privilege's holder as one word. The owner's rights are its own, and the operator is let through by every policy anyway. */
 const holder = sql`coalesce(r.rolname, 'public')`;
 const isOther = (owner: Sql): Sql => sql`a.grantee <> ${owner} and r.rolname is distinct from 'pgrcp_operator'`;
+/** Postgres breaks some expressions into lines. */
+const onOneLine = (expression: Sql): Sql => sql`regexp_replace(${expression}, chr(10) || ' *', ' ', 'g')`;
 const grantable = sql`case when a.is_grantable then ' with grant option' else '' end`;
 
 /**
@@ -58,7 +60,7 @@ functions as materialized (select f.*, n.nspname from pg_proc f join ours n on n
 select line from (
   select p.schemaname || '.' || p.tablename || ' policy ' || p.policyname || ' ' || lower(p.permissive) || ' for ' || lower(p.cmd)
     || ' to ' || (select string_agg(r, ', ' order by r collate "C") from unnest(p.roles::text[]) r)
-    || coalesce(' using ' || p.qual, '') || coalesce(' check ' || p.with_check, '') as line
+    || coalesce(' using ' || ${onOneLine(sql`p.qual`)}, '') || coalesce(' check ' || ${onOneLine(sql`p.with_check`)}, '') as line
   from pg_policies p join ours n on n.nspname = p.schemaname
   union all
   select 'schema ' || n.nspname || ' grant ' || lower(a.privilege_type) || ' to ' || ${holder} || ${grantable}

@@ -201,8 +201,10 @@ select pgrcp_admin.protect_tenant_table('pgrcp.chunks_t1', '{pgrcp_reader,pgrcp_
 
   await expect(check()).resolves.toBeUndefined();
 
-  await script("alter policy chunks_t1_tenant_isolation on pgrcp.chunks_t1 using (true)");
-  await expect(check()).rejects.toThrow(/^missing: pgrcp.chunks_t1 policy chunks_t1_tenant_isolation restrictive/);
+  await script("alter policy chunks_t1_tenant_isolation_reader on pgrcp.chunks_t1 using (true)");
+  await expect(check()).rejects.toThrow(
+    /^missing: pgrcp.chunks_t1 policy chunks_t1_tenant_isolation_reader restrictive/,
+  );
   await script("drop table pgrcp.chunks_t1");
 });
 

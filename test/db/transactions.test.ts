@@ -251,7 +251,8 @@ describe("a connection that is given back", () => {
     const status = lease.client.getTransactionStatus();
     const [[found] = []] = await runBatch(lease.client, [
       {
-        text: `select coalesce(current_setting('pgrcp.tenant_id', true), '') as tenant, current_user = session_user as own,
+        text: `select coalesce(current_setting('pgrcp.tenant_id', true), '') as tenant,
+  coalesce(current_setting('pgrcp.credentials', true), '') as credentials, current_user = session_user as own,
   current_setting('statement_timeout') as timeout, pg_backend_pid() as pid`,
         values: [],
       },
@@ -259,11 +260,11 @@ describe("a connection that is given back", () => {
     lease.release();
     return { status, pid: found?.pid, ...found };
   };
-  const nothing = { status: "I", tenant: "", own: true, timeout: "0", pid: expect.any(Number) };
+  const nothing = { status: "I", tenant: "", credentials: "", own: true, timeout: "0", pid: expect.any(Number) };
   const write = (work: (transaction: TenantTransaction) => Promise<unknown>, timeoutMs?: number) =>
     writeInTransaction(source, accessTo("a"), work, limits(timeoutMs));
 
-  test("after a read keeps neither role nor tenant nor timeout, nor after one that failed or was aborted", async () => {
+  test("after a read keeps neither role nor tenant nor credentials nor timeout, nor after one that failed or was aborted", async () => {
     await readInBatch(reader, accessTo("a"), [whoami], limits());
     expect(await left(reader)).toEqual(nothing);
     await readInBatch(reader, accessTo("a"), [run(sql`select 1 / ${0}::int`)], limits()).catch(() => {});

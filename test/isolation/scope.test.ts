@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Credential } from "../../src/auth/principal.ts";
 import type { DatabaseRole } from "../../src/db/database.ts";
 import { httpClient } from "../support/isolation/http-client.ts";
+import { disablePolicies, tenantTables } from "../support/isolation/policies.ts";
 import { SCOPE_PATCHES } from "../support/isolation/scope-mutants.ts";
 import { copySource, type SourceCopy } from "../support/isolation/source-copy.ts";
 import { type Subject, startSubject } from "../support/isolation/subject.ts";
@@ -15,14 +16,14 @@ const PARAMS = {
 } as const;
 type Method = keyof typeof PARAMS;
 
-/** A token, what it tries, and the login that its credential would have. */
+/** A token, what it tries, and the login that the method works as. */
 const CASES: readonly (readonly [Credential, Method, DatabaseRole])[] = [
-  ["read", "index/add", "reader"],
-  ["read", "index/delete", "reader"],
-  ["add", "index/delete", "adder"],
-  ["add", "retrieve", "adder"],
-  ["delete", "index/add", "deleter"],
-  ["delete", "retrieve", "deleter"],
+  ["read", "index/add", "adder"],
+  ["read", "index/delete", "deleter"],
+  ["add", "index/delete", "deleter"],
+  ["add", "retrieve", "reader"],
+  ["delete", "index/add", "adder"],
+  ["delete", "retrieve", "reader"],
 ];
 
 let issuer: TestIssuer;
@@ -51,11 +52,11 @@ async function call(subject: Subject, credential: Credential, method: Method, pa
 }
 
 let tenants = 0;
-/** A tenant with one document, and what its reader sees of it. */
-async function tenantOf(subject: Subject) {
+/** A tenant of its own, and what its reader sees of it. */
+async function tenantOf(subject: Subject, documents: readonly object[]) {
   tenants += 1;
   const tenant = `scope-${tenants}`;
-  await call(subject, "add", "index/add", { documents: [{ id: "one", text: "amber basalt" }] }, tenant);
+  if (documents.length > 0) await call(subject, "add", "index/add", { documents }, tenant);
   const seen = async () => {
     const { result } = await call(subject, "read", "retrieve", PARAMS.retrieve, tenant);
     const hits = result?.hits as readonly { readonly id: string; readonly text: string }[];
@@ -64,11 +65,17 @@ async function tenantOf(subject: Subject) {
   return { tenant, seen };
 }
 
+const AMBER = [{ id: "one", text: "amber basalt" }];
+const STATES = [
+  { state: "with a corpus that the server knows", documents: AMBER, texts: ["amber basalt"] },
+  { state: "before its first write", documents: [], texts: [] },
+];
+
 describe.each(CASES)("a token for %s that calls %s", (credential, method, role) => {
-  test("is answered -32012 and the database is not asked", async () => {
-    const { tenant, seen } = await tenantOf(plain);
+  test.each(STATES)("for a tenant $state is answered -32012 and the database is not asked", async ({ documents }) => {
+    const { tenant, seen } = await tenantOf(plain, documents);
     const before = await seen();
-    await plain.call("runAs", undefined);
+    await plain.call("forgetRefusals");
 
     const { error, result } = await call(plain, credential, method, PARAMS[method], tenant);
 
@@ -78,28 +85,31 @@ describe.each(CASES)("a token for %s that calls %s", (credential, method, role) 
     expect(await seen()).toEqual(before);
   });
 
-  test("is refused by the database with 42501 where the code does not check", async () => {
-    const { tenant, seen } = await tenantOf(unchecked);
-    const before = await seen();
-    await unchecked.call("runAs", role);
+  test.each(STATES)(
+    "for a tenant $state is refused by the database with 42501 where the code does not check",
+    async ({ documents, texts }) => {
+      const { tenant, seen } = await tenantOf(unchecked, documents);
+      const before = await seen();
+      await unchecked.call("forgetRefusals");
 
-    const { error, result } = await call(unchecked, credential, method, PARAMS[method], tenant);
+      const { error, result } = await call(unchecked, credential, method, PARAMS[method], tenant);
 
-    const { refusals } = await unchecked.call("report");
-    await unchecked.call("runAs", undefined);
-    expect(result).toBeUndefined();
-    expect(error).toEqual({ code: -32012, message: "Not authorised" });
-    expect(refusals).toEqual([{ role, sqlstate: "42501" }]);
-    expect(before).toMatchObject({ texts: ["amber basalt"] });
-    expect(await seen()).toEqual(before);
-  });
+      expect(result).toBeUndefined();
+      expect(error).toEqual({ code: -32012, message: "Not authorised" });
+      expect((await unchecked.call("report")).refusals).toEqual([{ role, sqlstate: "42501" }]);
+      expect(before).toMatchObject({ texts });
+      expect(await seen()).toEqual(before);
+    },
+  );
 });
 
-test("the copy that does not check is one: a read token deletes there, as the method's own role", async () => {
-  const { tenant, seen } = await tenantOf(unchecked);
+test("it is the policies that refuse: without them a read token deletes where the code does not check", async () => {
+  const { tenant, seen } = await tenantOf(unchecked, AMBER);
+  const enable = await disablePolicies(unchecked, await tenantTables(unchecked));
 
   const { result } = await call(unchecked, "read", "index/delete", PARAMS["index/delete"], tenant);
 
+  await enable();
   expect(result).toEqual({ deleted: 1 });
   expect((await seen()).texts).toEqual([]);
 });

@@ -3,7 +3,6 @@ import { parentPort, workerData } from "node:worker_threads";
 import { startServer } from "../../../src/app.ts";
 import { configSchema } from "../../../src/config/config.ts";
 import { CachedCorpusStore } from "../../../src/db/cached-corpus-store.ts";
-import type { DatabaseRole } from "../../../src/db/database.ts";
 import { selfTest } from "../../../src/db/self-test.ts";
 import { offerOf } from "../../../src/methods/offer.ts";
 import type { Observation } from "../../../src/observability/observation.ts";
@@ -27,13 +26,12 @@ export interface SubjectData {
 /** Wrong ways to tell the policies who asks. */
 export type SettingMutant = "kept by the connection" | "the first caller's for all";
 
-/** How one mutant differs from the source; read only by a patched copy of it (mutants.ts, scope-mutants.ts). */
+/** How one mutant differs from the source; read only by a patched copy of it (mutants.ts). */
 const mutant = {
   removed: new Set<number>(),
   setting: undefined as SettingMutant | undefined,
   firstTenant: undefined as string | undefined,
   sharesCache: false,
-  role: undefined as DatabaseRole | undefined,
 
   /** @returns whether to leave out a statement's predicate */
   removes: (site: number): boolean => mutant.removed.has(site),
@@ -50,8 +48,6 @@ const mutant = {
     mutant.firstTenant ??= tenant;
     return mutant.firstTenant;
   },
-  /** @param own the role that the method runs as */
-  roleFor: (own: DatabaseRole): DatabaseRole => mutant.role ?? own,
 };
 Object.assign(globalThis, { mutant });
 
@@ -131,9 +127,7 @@ const api = {
   async shareCache(shared: boolean): Promise<void> {
     mutant.sharesCache = shared;
   },
-  /** Runs every data method as that role instead of its own. */
-  async runAs(role: DatabaseRole | undefined): Promise<void> {
-    mutant.role = role;
+  async forgetRefusals(): Promise<void> {
     record.refusals.length = 0;
   },
   report: async () => ({
