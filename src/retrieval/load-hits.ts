@@ -1,9 +1,8 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Hit } from "../protocol/wire.ts";
-import { type HitRow, hitRows } from "../sql/recall.ts";
+import { corpusState, type HitRow, hitRows } from "../sql/recall.ts";
 import { type RetrievalContext, readRows } from "./context.ts";
-import { versionGone } from "./find-candidates.ts";
 import { packToBudget } from "./pack.ts";
 import { type HitScores, shapeHit } from "./shape-hits.ts";
 
@@ -37,21 +36,23 @@ export const emptyPage = ({ tokenBudget }: RetrievalPlan): Page => ({
  * since it was ranked is left out.
  *
  * @param ranked what is left of the list
- * @throws RpcError -32010 when a chunk of the pinned version is gone: the version is no longer kept whole
+ * @param pin the version that must still be there, or else what was read of it may have holes: its token goes before its rows do
+ * @returns undefined when it is not
  */
 export async function loadHits(
   ranked: readonly Ranked[],
+  pin: string | undefined,
   corpus: Corpus,
   plan: RetrievalPlan,
   context: RetrievalContext,
-): Promise<Page> {
+): Promise<Page | undefined> {
   const places = ranked.slice(0, plan.k);
-  if (places.length === 0) return emptyPage(plan);
   const { unit, includeText, includeVectors, tokenBudget } = plan;
   const show = { unit, text: includeText || tokenBudget !== undefined, vector: includeVectors };
   const numbers = places.map(({ chunkNo }) => chunkNo);
-  const rows = new Map((await readRows(context, hitRows(corpus, numbers, show))).map((row) => [row.chunkNo, row]));
-  if (plan.indexVersion !== undefined && rows.size < places.length) throw versionGone();
+  const read = numbers.length === 0 ? [] : await readRows(context, hitRows(corpus, numbers, show));
+  if (pin !== undefined && (await readRows(context, corpusState(corpus, { pin }))).length === 0) return undefined;
+  const rows = new Map(read.map((row) => [row.chunkNo, row]));
   const found = places.flatMap((place, index) => {
     const row = rows.get(place.chunkNo);
     return row === undefined ? [] : [{ place, row, index }];

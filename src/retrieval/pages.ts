@@ -2,8 +2,7 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { invalidParams, notFound } from "../protocol/errors.ts";
 import type { RankedList } from "../sql/ranked-lists.ts";
-import { corpusState } from "../sql/recall.ts";
-import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
+import { type RetrievalContext, statementLimits } from "./context.ts";
 import { isSigned, parseCursor, writeCursor } from "./cursor.ts";
 import { loadHits, type Page, type Ranked } from "./load-hits.ts";
 import { packEntries, unpackEntries } from "./ranked-entries.ts";
@@ -64,11 +63,9 @@ export async function laterPage(
   if (key === undefined || !isSigned(place, scope, key)) throw notOurs();
   if (list === undefined) throw expired();
   const { indexVersion, candidates } = list;
-  const [state] = await readRows(context, corpusState(corpus, { pin: indexVersion }));
-  if (state === undefined) throw expired();
-
   const ranked = unpackEntries(list.entries);
-  const page = await loadHits(ranked.slice(place.offset), corpus, { ...plan, indexVersion: undefined }, context);
+  const page = await loadHits(ranked.slice(place.offset), indexVersion, corpus, plan, context);
+  if (page === undefined) throw expired();
   const offset = place.offset + page.used;
   const hasNext = page.used > 0 && offset < ranked.length;
   const nextCursor = hasNext ? writeCursor({ listId: place.listId, offset }, scope, key) : undefined;

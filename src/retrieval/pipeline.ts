@@ -68,7 +68,8 @@ async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, contex
   if (corpus === undefined || ranking === undefined)
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
   const { ranked, ...rest } = ranking;
-  const page = await loadHits(ranked, corpus, plan, context);
+  const page = await loadHits(ranked, plan.indexVersion, corpus, plan, context);
+  if (page === undefined) throw versionGone();
   const nextCursor = await keepForPages(ranking, page.used, plan, corpus, context);
   return { ...page, ...rest, nextCursor, rewrittenQuery };
 }

@@ -2,7 +2,7 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Stage } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
-import { loadHits, type Ranked } from "./load-hits.ts";
+import { emptyPage, loadHits, type Ranked } from "./load-hits.ts";
 
 /** How far a retrieve is once a stage has ended: models take most of the time (RCP §9). */
 const REACHED = {
@@ -30,7 +30,7 @@ export async function reportRecall(
   context: RetrievalContext,
 ): Promise<void> {
   if (context.report === undefined) return;
-  const { hits } = await loadHits(candidates, corpus, plan, context);
+  const { hits } = (await loadHits(candidates, undefined, corpus, plan, context)) ?? emptyPage(plan);
   const message = `${candidates.length} candidates`;
   context.report({ progress: REACHED.recall, stage: "recall", message, partial: { hits } });
   if (plan.recall.mode === "hybrid") reportStage(context, "fuse");
