@@ -17,6 +17,7 @@ import { DatabaseSessionStore } from "./db/session-store.ts";
 import { StartupError } from "./db/startup-error.ts";
 import { checkLanguage } from "./environment-checks.ts";
 import { buildHttpServer } from "./http/server.ts";
+import { keepCollecting } from "./maintenance/collect.ts";
 import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
 import { HANDLERS } from "./methods/index.ts";
@@ -130,7 +131,7 @@ export interface RunningServer {
 
 /** Listens. On a first run it mints the four tokens first. */
 export async function startServer(backends: Backends): Promise<RunningServer> {
-  const { services } = backends;
+  const { services, operator } = backends;
   const { config, database, embedding, observe } = services;
   const firstRun =
     authMode(config.auth) === "first-run"
@@ -148,6 +149,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     isReady: async () => embedding.isReady() && (await database.isReachable(config.database.connectTimeoutMs)),
   });
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
+  const endCollecting = operator && keepCollecting(operator, config.retention.versionHours, collectFailed(observe));
   const renewal = firstRun && setInterval(renewTokens(config, observe), RENEW_TOKENS_MS).unref();
   const url = config.server.publicUrl ?? addressOf(server.server.address() as AddressInfo, config);
   observe({ kind: "listening", url });
@@ -156,6 +158,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
   async function close(drainMs = 0): Promise<void> {
     clearInterval(renewal);
     draining.abort();
+    await endCollecting?.();
     await sleep(drainMs);
     await server.close();
   }
@@ -164,6 +167,11 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
 const firstRunNotice = ({ tokenFiles }: FirstRun): string =>
   `the tokens in ${dirname(tokenFiles.read)} are for this machine only, and ${basename(tokenFiles.all)} may read, add and delete ` +
   "alike; a server for others needs auth.issuers";
+
+const collectFailed =
+  (observe: Observe) =>
+  (error: unknown): void =>
+    observe({ kind: "internal-error", where: "retention", error });
 
 /** First-run tokens live for a day. */
 const RENEW_TOKENS_MS = 12 * 3_600_000;

@@ -89,6 +89,23 @@ export function forEachPosting(
   }
 }
 
+/** The block less the postings of some chunks; the others keep their order and their bytes. */
+export function withoutChunks(block: PostingBlock, gone: { has(chunkNo: number): boolean }): PostingBlock {
+  const first = firstChunkOf(block.block);
+  const stays = (bytes: Uint8Array, size: number, offsetAt: (view: DataView, at: number) => number): Uint8Array => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const kept: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; at += size)
+      if (!gone.has(first + offsetAt(view, at))) kept.push(bytes.subarray(at, at + size));
+    return kept.length * size === bytes.length ? bytes : Buffer.concat(kept);
+  };
+  return {
+    ...block,
+    packed: stays(block.packed, POSTING_BYTES, (view, at) => view.getUint16(at) >>> 4),
+    wide: stays(block.wide, WIDE_BYTES, (view, at) => view.getUint16(at)),
+  };
+}
+
 const isClipped = (frequency: number, length: number): boolean => frequency === MAX_FREQUENCY || length === MAX_LENGTH;
 
 function packedBytes(postings: readonly number[]): Uint8Array {

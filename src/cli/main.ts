@@ -56,6 +56,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./documents.ts")).registerDocuments,
   },
   {
+    name: "collect",
+    summary: "delete for good what is older than retention.versionHours",
+    load: async () => (await import("./collect.ts")).registerCollect,
+  },
+  {
     name: "import",
     summary: "add a folder or a JSONL file of documents through a running server",
     load: async () => (await import("./import.ts")).registerImport,

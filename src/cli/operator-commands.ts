@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { collect } from "../maintenance/collect.ts";
 import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { createTenant, listTenants } from "../maintenance/tenants.ts";
@@ -100,6 +101,10 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     command(address.extend({ id: text }), async function* ({ database }, { id, ...corpus }) {
       yield await showDocument(database, corpus, id);
     }),
+  ],
+  [
+    "versions.collect",
+    command(z.strictObject({}), ({ database, config }) => collect(database, config.retention.versionHours)),
   ],
   ["documents.export", command(address, ({ database }, corpus) => exportDocuments(database, corpus))],
 ]);

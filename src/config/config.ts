@@ -171,6 +171,8 @@ const retrieval = z
   })
   .prefault({});
 
+const retention = z.strictObject({ versionHours: positive.default(24) }).prefault({});
+
 const indexing = z
   .strictObject({
     /** Model tokens per chunk; clamped to the model's own limit. */
@@ -240,6 +242,7 @@ export const configSchema = z.strictObject({
   filter,
   limits,
   retrieval,
+  retention,
   indexing,
   models,
   capabilities,

@@ -2,7 +2,8 @@ import type { CorpusName, TenantId } from "../catalog/corpus.ts";
 import { type PostingBlock, postingsIn } from "../catalog/posting-block.ts";
 import { compile, noRows, type Statement, sql } from "./sql.ts";
 
-const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+/** Bytes as the statements of this folder send them. */
+export const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 
 /**

@@ -8,6 +8,7 @@ import {
   type PostingBlock,
   packPostings,
   postingsIn,
+  withoutChunks,
 } from "../../src/catalog/posting-block.ts";
 
 const chunk = (chunkNo: number, length: number, counts: Readonly<Record<string, number>>): ChunkTerms => ({
@@ -95,4 +96,21 @@ test("blocks written one after the other read as one when their bytes are joined
 
 test("inherited names are terms like any other", () => {
   expect(packPostings([chunk(0, 1, { constructor: 1 })])[0]?.term).toBe("constructor");
+});
+
+test("a block without some chunks is the block that was never told of them", () => {
+  const wide = 300;
+  const chunks = [0, 1, 7, 4095].map((chunkNo) =>
+    chunk(chunkNo, chunkNo === 7 ? 9_000 : 5, { cell: chunkNo === 1 ? wide : 2 }),
+  );
+  const [all] = packPostings(chunks);
+  const [left] = packPostings(chunks.filter(({ chunkNo }) => chunkNo === 0 || chunkNo === 7));
+  expect(all && withoutChunks(all, new Set([1, 4095, 8192]))).toEqual(left);
+  expect(all && withoutChunks(all, new Set([5])).packed).toBe(all?.packed);
+  expect(all && postingsIn(withoutChunks(all, new Set([0, 1, 7, 4095])))).toBe(0);
+});
+
+test("a later block's chunks are known by their whole number", () => {
+  const [block] = packPostings([chunk(4096, 1, { cell: 1 }), chunk(4097, 1, { cell: 1 })]);
+  expect(block && postingsOf(withoutChunks(block, new Set([0, 4097])))).toEqual([[0, 1, 1]]);
 });

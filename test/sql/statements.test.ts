@@ -38,6 +38,16 @@ import {
   nearestChunks,
 } from "../../src/sql/recall.ts";
 import {
+  deleteChunks,
+  deleteDocuments,
+  deletePostings,
+  rewritePostings,
+  selectGoneChunks,
+  selectHorizons,
+  selectPostings,
+  withdrawVersions,
+} from "../../src/sql/retention.ts";
+import {
   deleteExpiredSessions,
   deleteSession,
   insertSession,
@@ -147,6 +157,8 @@ const OWNER: SessionOwner = {
   client: "agent",
 };
 const HASH = Uint8Array.of(0, 1, 254, 255);
+const HORIZON = { ...KEY, version: 7 };
+const BLOCKS = [{ term: "it's", block: 1, packed: Uint8Array.of(0, 1, 2, 3), wide: Uint8Array.of() }];
 const STATE_OWNER = { tenantId: CORPUS.tenantId, ownerHash: Uint8Array.of(1, 2) };
 const TRAJECTORY = { ...STATE_OWNER, sessionHash: Uint8Array.of(3, 4) };
 const LIST = { indexVersion: "v7-token", candidates: 12, entries: Uint8Array.of(5, 6, 7) };
@@ -226,6 +238,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "ranked-lists-delete-expired-everywhere": ["operator", deleteExpiredRankedLists(undefined)],
   "ranked-lists-create-key": ["state", createCursorKey(CORPUS.tenantId, new Uint8Array(32).fill(7))],
   "ranked-lists-find-key": ["state", findCursorKey(CORPUS.tenantId)],
+  "retention-horizons": ["operator", selectHorizons(24)],
+  "retention-withdraw-versions": ["operator", withdrawVersions(HORIZON)],
+  "retention-gone-chunks": ["operator", selectGoneChunks(HORIZON)],
+  "retention-postings": ["operator", selectPostings(KEY, [0, 3], { term: "it's", block: 1 }, 500)],
+  "retention-rewrite-postings": ["operator", rewritePostings(KEY, BLOCKS)],
+  "retention-delete-postings": ["operator", deletePostings(KEY, BLOCKS)],
+  "retention-delete-chunks": ["operator", deleteChunks(KEY, [7, 4])],
+  "retention-delete-documents": ["operator", deleteDocuments(HORIZON, 200)],
 };
 
 const shown = (value: SqlValue) =>
@@ -244,7 +264,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|idempotency)-/.test(name),
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|idempotency)-/.test(name),
     );
     expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
   });

@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import type { Collected } from "../maintenance/collect.ts";
+import { addConfigOption, type ConfigOption } from "./config-option.ts";
+import { operate, printJsonLines } from "./operator.ts";
+import { table } from "./terminal-text.ts";
+
+/** `pgrcp collect`: what retention asks for, to be run from time to time beside a server on Postgres. */
+export function registerCollect(program: Command): void {
+  addConfigOption(program.command("collect"))
+    .description("delete for good what is older than retention.versionHours")
+    .option("--json", "one JSON object a line")
+    .action(collect);
+}
+
+async function collect(options: ConfigOption & { readonly json?: boolean }): Promise<void> {
+  const rows = operate(options, "versions.collect", {});
+  if (options.json === true) return void (await printJsonLines(rows));
+  const found = (await Array.fromAsync(rows)) as readonly Collected[];
+  process.stdout.write(
+    table([
+      ["tenant", "corpus", "versions", "documents", "chunks"],
+      ...found.map((row) => [row.tenant, row.corpus, row.versions, row.documents, row.chunks]),
+    ]),
+  );
+}

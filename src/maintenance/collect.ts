@@ -1,0 +1,51 @@
+import type { OperatorDatabase } from "../db/database.ts";
+import { deleteExpiredKeys } from "../sql/idempotency.ts";
+import { deleteExpiredRankedLists } from "../sql/ranked-lists.ts";
+import { deleteExpiredSessions } from "../sql/sessions.ts";
+import { deleteExpiredTrajectories } from "../sql/trajectories.ts";
+import { type Collected, collectVersions } from "./collect-versions.ts";
+
+export type { Collected } from "./collect-versions.ts";
+
+/**
+ * Deletes what is past its time: rows of expired state of every tenant, which the server itself removes only of tenants that come
+ * back, and versions with what only they had.
+ */
+export async function* collect(database: OperatorDatabase, keptHours: number): AsyncIterable<Collected> {
+  for (const statement of [
+    deleteExpiredSessions(undefined),
+    deleteExpiredTrajectories(undefined),
+    deleteExpiredRankedLists(undefined),
+    deleteExpiredKeys(undefined),
+  ])
+    await database.write((transaction) => transaction.query(statement));
+  yield* collectVersions(database, keptHours);
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Collects now and every hour.
+ *
+ * @param failed told of a round that failed; the next one comes all the same
+ * @returns ends it, between two corpora
+ */
+export function keepCollecting(
+  database: OperatorDatabase,
+  keptHours: number,
+  failed: (error: unknown) => void,
+): () => Promise<void> {
+  const stopped = new AbortController();
+  const round = async () => {
+    for await (const _ of collect(database, keptHours)) if (stopped.signal.aborted) return;
+  };
+  let running = round().catch(failed);
+  const timer = setInterval(() => {
+    running = running.then(round).catch(failed);
+  }, HOUR_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stopped.abort();
+    await running;
+  };
+}
