@@ -44,7 +44,7 @@ create table pgrcp.corpus_versions (
   tenant_id      text collate "C" not null,
   corpus         text collate "C" not null,
   version        bigint not null check (version > 0),
-  token          text collate "C" not null, -- what the client sees as indexVersion
+  token          text collate "C",          -- what the client sees as indexVersion; null once the version is collected
   committed_at   timestamptz not null default now(),
   issuer         text not null,
   subject        text not null,
