@@ -52,7 +52,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   server.setErrorHandler((error, _request, reply) => onError(error, reply));
   server.removeAllContentTypeParsers();
   addCommonHeaders(server);
-  addGracefulClose(server, connections, draining, config.server.shutdownGraceMs);
+  addGracefulClose(server, connections, config.server.shutdownGraceMs);
 
   await server.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type http from "node:http";
 import https from "node:https";
@@ -66,7 +67,7 @@ describe("closing the server", () => {
     expect(await cancelled).toMatchObject({ code: -32006 });
   });
 
-  test("is not ready from the moment it drains, goes on answering, and ends each connection", async () => {
+  test("is not ready from the moment it drains, and goes on answering over the connections that there are", async () => {
     server = await startRcpServer();
     const readyz = () => server.send({ method: "GET", path: "/readyz" });
     expect(await readyz()).toMatchObject({ status: 200 });
@@ -74,8 +75,14 @@ describe("closing the server", () => {
     server.drain();
 
     expect(await readyz()).toMatchObject({ status: 503 });
-    const answer = await server.call("ping");
-    expect(answer).toMatchObject({ status: 200, headers: { connection: "close" } });
+    const socket = net.connect(server.port, "127.0.0.1");
+    for (const ready of ["503", "503"]) {
+      socket.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+      const [head] = await once(socket, "data");
+      expect(String(head)).toMatch(new RegExp(`^HTTP/1.1 ${ready}`));
+    }
+    expect(await server.call("ping")).toMatchObject({ status: 200 });
+    socket.destroy();
     await server.close();
   });
 

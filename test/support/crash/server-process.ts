@@ -6,6 +6,7 @@ const START_TIMEOUT_MS = 120_000;
 
 /** `pgrcp serve` as a child process. */
 export interface ServerProcess {
+  readonly pid: number;
   /** Resolves with the URL of the `ready` line. */
   readonly ready: Promise<string>;
   /** Resolves when the process is gone, with what ended it. */
@@ -25,7 +26,7 @@ export function startServer(configFile: string, cwd: string, env: NodeJS.Process
   const ready = readyUrl(child);
   // A server may be killed before it is ready, and then nobody waits for its URL.
   ready.catch(() => {});
-  return { ready, ended, kill: (signal) => void child.kill(signal) };
+  return { pid: child.pid ?? 0, ready, ended, kill: (signal) => void child.kill(signal) };
 }
 
 function readyUrl(child: ChildProcess): Promise<string> {

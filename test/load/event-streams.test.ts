@@ -1,0 +1,159 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Deployment } from "../support/crash/deployment.ts";
+import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
+import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
+import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
+import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
+import { testIssuer } from "../support/test-issuer.ts";
+
+const CLIENTS = 200;
+const THINK_MS = 4_000;
+const WARM_MS = 10_000;
+const RUN_MS = 60_000;
+const STALL_MS = 5_000;
+/** What 100 hits with their texts come to: more than the kernel takes for a reader that reads nothing. */
+const TEXT_BYTES = 40_000;
+const DOCUMENTS = 120;
+
+let folder: string;
+let deployment: Deployment;
+let embedding: EmbeddingServer;
+let server: ServerProcess;
+let url: string;
+let token: string;
+const isAsked = process.env.PGRCP_TEST_FULL === "1";
+
+beforeAll(async () => {
+  if (!isAsked) return;
+  folder = await mkdtemp(join(tmpdir(), "pgrcp-streams-"));
+  deployment =
+    process.env.PGRCP_TEST_DATABASE_URL === undefined ? await embeddedDeployment(folder) : await postgresDeployment();
+  embedding = await startEmbeddingServer();
+  const issuer = await testIssuer();
+  const configFile = join(folder, "config.yaml");
+  const config = {
+    server: { port: 0, drainMs: 0 },
+    database: deployment.settings,
+    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
+    rateLimit: { enabled: false },
+    streaming: { stallMs: STALL_MS },
+    models: { embedding: embedding.settings },
+    log: { level: "warn" },
+  };
+  await writeFile(configFile, JSON.stringify(config));
+  server = startServer(configFile, folder, {});
+  url = await server.ready;
+  token = await issuer.mint({ expiresIn: 3_600 });
+  const add = await issuer.mint({ credentials: ["add"], expiresIn: 3_600 });
+  for (let from = 0; from < DOCUMENTS; from += 20) {
+    const documents = Array.from({ length: 20 }, (_, n) => ({
+      id: `d${from + n}`,
+      text: `word number ${from + n} ${"filler ".repeat(TEXT_BYTES / 7)}`,
+    }));
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "index/add", params: { documents, chunk: false } });
+    const response = await fetch(`${url}/index/add`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${add}`, "content-type": "application/json" },
+      body,
+    });
+    expect(await response.json()).toMatchObject({ result: { chunks: 20 } });
+  }
+}, 120_000);
+
+afterAll(async () => {
+  if (!isAsked) return;
+  server.kill("SIGTERM");
+  await server.ended;
+  await Promise.all([embedding.close(), deployment.close()]);
+  await rm(folder, { recursive: true });
+}, 60_000);
+
+function open(params: object): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(`${url}/retrieve`, {
+      method: "POST",
+      agent: false,
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "text/event-stream",
+      },
+    });
+    request.on("error", reject);
+    request.on("response", resolve);
+    request.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "retrieve", params }));
+  });
+}
+
+/** Asks, reads everything, thinks. @returns milliseconds of each answer */
+async function readers(done: AbortSignal): Promise<number[]> {
+  const times: number[] = [];
+  const client = async (number: number) => {
+    await sleep((number / CLIENTS) * THINK_MS);
+    while (!done.aborted) {
+      const startedAt = performance.now();
+      const response = await open({ query: "word", k: 3, includeText: false, _meta: { progressToken: number } });
+      let text = "";
+      for await (const piece of response.setEncoding("utf8")) text += piece;
+      times.push(performance.now() - startedAt);
+      expect(text).toMatch(/"method":"notifications\/progress"/);
+      expect(text).toMatch(/\n\ndata: \{"jsonrpc":"2\.0","id":1,"result":.*\n\n$/);
+      await sleep(THINK_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
+  return times;
+}
+
+/** Asks for everything and reads nothing. Is cut off, and asks again. @returns how often it was cut off */
+async function slowReader(done: AbortSignal): Promise<number> {
+  let cuts = 0;
+  while (!done.aborted) {
+    const response = await open({ query: "word", k: 100, candidateK: 100, _meta: { progressToken: "slow" } });
+    await sleep(2 * STALL_MS + 1_000);
+    response.on("error", () => {});
+    response.resume();
+    await new Promise((resolve) => response.once("close", resolve));
+    if (!response.complete) cuts += 1;
+  }
+  return cuts;
+}
+
+const rssMiB = (): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1_024;
+const p95 = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.ceil(0.95 * times.length) - 1] ?? Number.NaN;
+
+async function run(ms: number, withSlow: boolean) {
+  const done = new AbortController();
+  const reading = readers(done.signal);
+  const slow = withSlow ? slowReader(done.signal) : undefined;
+  await sleep(WARM_MS);
+  const early = rssMiB();
+  await sleep(ms - WARM_MS);
+  const late = rssMiB();
+  done.abort();
+  return { times: await reading, cuts: await slow, early, late };
+}
+
+describe.runIf(isAsked)(`${CLIENTS} streams at a time`, () => {
+  test("go on as before beside one reader that reads nothing, and memory stays where it was", async () => {
+    const alone = await run(RUN_MS / 2, false);
+    const beside = await run(RUN_MS, true);
+
+    console.info(
+      `p95 alone ${p95(alone.times).toFixed(0)} ms (${alone.times.length} answers), beside a slow reader ` +
+        `${p95(beside.times).toFixed(0)} ms (${beside.times.length}); it was cut off ${beside.cuts} times; ` +
+        `RSS ${beside.early.toFixed(0)} MiB at 10 s, ${beside.late.toFixed(0)} MiB at the end`,
+    );
+    expect(beside.cuts).toBeGreaterThanOrEqual(2);
+    expect(beside.late / beside.early).toBeLessThanOrEqual(1.1);
+    expect(p95(beside.times) / p95(alone.times)).toBeLessThanOrEqual(1.5);
+  }, 300_000);
+});
