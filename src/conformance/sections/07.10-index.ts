@@ -66,22 +66,26 @@ export const index = section(
         ensure(deleted === 1, `one document has the id, and deleting it counts ${show(deleted)}`);
       },
     ),
-    check("repeat no-duplicate 13.1/idempotent-writes", "adding the same document twice, or twice in one call, leaves one", async (server) => {
-      const { corpus } = server;
-      const word = corpus.newWord();
-      const document = { id: corpus.newId("repeat"), text: `${word} once` };
-      await corpus.add([document]);
-      await corpus.add([document]);
-      await corpus.untilFound(word, 1);
-      ensure((await textsOf(server, word)).length === 1, "one document that was added twice is found twice");
-      const client = await corpus.adder();
-      const { error } = await client.call("index/add", { documents: [document, document] });
-      ensure(
-        error === undefined || (isObject(error) && [CONFLICT, INVALID_PARAMS].includes(Number(error.code))),
-        `one id twice in a call was answered with ${show(error)}`,
-      );
-      ensure((await textsOf(server, word)).length === 1, "one document that was sent twice in a call is found twice");
-    }),
+    check(
+      "repeat no-duplicate 13.1/idempotent-writes",
+      "adding the same document twice, or twice in one call, leaves one",
+      async (server) => {
+        const { corpus } = server;
+        const word = corpus.newWord();
+        const document = { id: corpus.newId("repeat"), text: `${word} once` };
+        await corpus.add([document]);
+        await corpus.add([document]);
+        await corpus.untilFound(word, 1);
+        ensure((await textsOf(server, word)).length === 1, "one document that was added twice is found twice");
+        const client = await corpus.adder();
+        const { error } = await client.call("index/add", { documents: [document, document] });
+        ensure(
+          error === undefined || (isObject(error) && [CONFLICT, INVALID_PARAMS].includes(Number(error.code))),
+          `one id twice in a call was answered with ${show(error)}`,
+        );
+        ensure((await textsOf(server, word)).length === 1, "one document that was sent twice in a call is found twice");
+      },
+    ),
     check(
       "idempotency-key",
       "a repeated idempotencyKey gives the first result and applies nothing again",

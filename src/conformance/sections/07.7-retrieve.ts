@@ -6,6 +6,8 @@ import { hitsOf } from "../test-corpus.ts";
 
 const INVALID_PARAMS = -32602;
 const OPTION_UNSUPPORTED = -32005;
+/** As many as are added to go beyond maxK. */
+const MAX_DOCUMENTS = 500;
 const MODES = ["dense", "sparse", "hybrid"];
 const FUSION = ["rrf", "weighted", "convex"];
 
@@ -82,6 +84,24 @@ export const retrieveSection = section(
           `${show(params)} gave ${hits.length} hits, above maxK ${show(maxK)}`,
         );
       }
+    }),
+    check("clamp 15.5/enforce", "where more than maxK documents match, maxK hits come", async (server) => {
+      const { maxK } = await server.capability("retrieve");
+      need(typeof maxK === "number" && maxK <= MAX_DOCUMENTS, "maxK is not reached with a few documents");
+      const { corpus } = server;
+      await corpus.adder();
+      const word = corpus.newWord();
+      const documents = Array.from({ length: maxK + 5 }, (_, index) => ({
+        id: corpus.newId("many"),
+        text: `${word} ${index}`,
+      }));
+      for (let from = 0; from < documents.length; from += 50) await corpus.add(documents.slice(from, from + 50));
+      await corpus.untilFound(word, Math.min(maxK, 20));
+      const hits = await corpus.find(await corpus.queryFor(word, { k: maxK + 5 }));
+      ensure(
+        hits.length === maxK,
+        `${documents.length} documents match, maxK is ${maxK}, and ${hits.length} hits came`,
+      );
     }),
     check("malformed 12/clamp", "k of 0, below it, or no integer is refused with -32602", async (server) => {
       await server.capability("retrieve");
