@@ -59,6 +59,8 @@ export interface Capabilities {
     readonly models: readonly string[];
   };
   readonly transform?: { readonly methods: readonly TransformMethod[] };
+  readonly feedback?: Readonly<Record<string, never>>;
+  readonly catalog?: { readonly engines: number };
   readonly index?: { readonly writable: boolean; readonly chunking: boolean };
 }
 
@@ -92,16 +94,19 @@ export interface Advertised {
   readonly embed: Capabilities["embed"] | undefined;
   readonly rerank: Capabilities["rerank"] | undefined;
   readonly transform: Capabilities["transform"] | undefined;
+  readonly feedback: boolean;
+  readonly catalog: boolean;
 }
 
 /**
- * The capabilities as one caller sees them. They describe the server; only `index.writable` describes the token.
+ * The capabilities as one caller sees them. They describe the server; only `index.writable` and `catalog.engines` the token.
  *
  * @param mayAdd whether the caller's token is good for `index/add`
+ * @param engines how many corpora the caller may read
  * @see RCP §6, §6.1
  */
-export function advertise(advertised: Advertised, mayAdd: boolean): Capabilities {
-  const { retrieve, streaming, log, embed, rerank, transform, index } = advertised;
+export function advertise(advertised: Advertised, mayAdd: boolean, engines = 0): Capabilities {
+  const { retrieve, streaming, log, embed, rerank, transform, feedback, catalog, index } = advertised;
   return {
     ...(retrieve && { retrieve: retrieveCapability(retrieve), ...(retrieve.filter && { filter: retrieve.filter }) }),
     ...(retrieve && { citations: {} }),
@@ -114,6 +119,8 @@ export function advertise(advertised: Advertised, mayAdd: boolean): Capabilities
     ...(embed && { embed }),
     ...(rerank && { rerank }),
     ...(transform && { transform }),
+    ...(feedback && { feedback: {} }),
+    ...(catalog && { catalog: { engines } }),
     ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
   };
 }
@@ -152,6 +159,10 @@ const SCORES = {
   sparse: { scoreScale: "bm25", scoreFloor: 0 },
   hybrid: { scoreScale: "unbounded" },
 } as const satisfies Record<RetrieveMode, object>;
+
+/** A set without what changes while the configuration stays the same: corpora are made at any time. */
+export const withoutCounts = (capabilities: Capabilities): Capabilities =>
+  capabilities.catalog === undefined ? capabilities : { ...capabilities, catalog: { engines: 0 } };
 
 /** What RCP §14.3 names, as far as it can be had here. */
 const BEYOND_L1: readonly ((capabilities: Capabilities) => unknown)[] = [

@@ -89,6 +89,14 @@ const streaming = z
   })
   .prefault({});
 
+const feedback = z
+  .strictObject({
+    retentionDays: positive.max(36_500).default(30),
+    maxSignalsPerTenant: positive.default(100_000),
+    storeQueries: z.boolean().default(false),
+  })
+  .prefault({});
+
 const idempotency = z
   .strictObject({ ttlSeconds: positive.default(86_400), maxResultBytes: positive.default(131_072) })
   .prefault({});
@@ -145,6 +153,8 @@ const limits = z
     maxIdsPerDelete: positive.default(1_000),
     maxInputsPerEmbed: positive.default(100),
     maxTransformQueries: positive.default(8),
+    maxSignalsPerFeedback: positive.default(100),
+    maxEnginesPerCatalog: positive.default(100),
     maxSessionIdBytes: positive.default(256),
     maxIdempotencyKeyBytes: positive.default(256),
   })
@@ -188,6 +198,8 @@ const capabilities = z
   .strictObject({
     retrieve: z.boolean().default(true),
     index: z.boolean().default(true),
+    feedback: z.boolean().default(true),
+    catalog: z.boolean().default(true),
     embed: z.boolean().default(true),
     rerank: z.boolean().default(true),
     transform: z.boolean().default(true),
@@ -238,6 +250,7 @@ export const configSchema = z.strictObject({
   streaming,
   sessions,
   idempotency,
+  feedback,
   rateLimit,
   filter,
   limits,

@@ -33,6 +33,8 @@ export function advertisedBy(
     rerank: capabilities.rerank ? reranker && rerankCapability(reranker) : undefined,
     transform:
       capabilities.transform && generator !== undefined ? { methods: capabilities.transformMethods } : undefined,
+    feedback: capabilities.feedback,
+    catalog: capabilities.catalog,
     index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
   };
 }
@@ -46,5 +48,6 @@ const rerankCapability = ({ method, identity, maxCandidates }: Reranker) => ({
   models: [identity],
 });
 
-export const capabilitiesFor = (services: Services, principal: Principal): Capabilities =>
-  advertise(advertisedBy(services), principal.credentials.has("add"));
+/** @param engines how many corpora the caller may read; what a method is gated by does not depend on it */
+export const capabilitiesFor = (services: Services, principal: Principal, engines = 0): Capabilities =>
+  advertise(advertisedBy(services), principal.credentials.has("add"), engines);

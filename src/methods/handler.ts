@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
+import type { Capabilities } from "../catalog/advertise.ts";
 import type { CorpusName } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import type { CorpusStore } from "../db/corpus-store.ts";
@@ -15,6 +16,8 @@ export interface Call {
   readonly principal: Principal;
   /** From the path: `/rcp` is the default corpus, `/corpora/<name>/rcp` any other. */
   readonly corpus: CorpusName;
+  /** The set of the caller's session, or what it would be given now. */
+  readonly capabilities: Capabilities;
   /** Aborts with an RpcError as its reason: -32014 at the deadline, -32006 on a cancel or a gone client. */
   readonly signal: AbortSignal;
   /** Milliseconds left for SQL, for `statement_timeout`. */

@@ -1,5 +1,7 @@
 import type { MethodName } from "../protocol/methods.ts";
+import { catalogList } from "./catalog-list.ts";
 import { embed } from "./embed.ts";
+import { feedback } from "./feedback.ts";
 import type { Handler } from "./handler.ts";
 import { indexAdd } from "./index-add.ts";
 import { indexDelete } from "./index-delete.ts";
@@ -26,8 +28,8 @@ export const HANDLERS = {
   rerank,
   "query/transform": queryTransform,
   graph: undefined,
-  "catalog/list": undefined,
-  feedback: undefined,
+  "catalog/list": catalogList,
+  feedback,
   "memory/build": undefined,
   "memory/recall": undefined,
 } as const satisfies Record<MethodName, Handler | undefined>;

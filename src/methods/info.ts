@@ -1,16 +1,12 @@
 import { conformanceLevel } from "../catalog/advertise.ts";
 import { PROTOCOL_VERSION } from "../protocol/methods.ts";
-import { capabilitiesFor } from "./capabilities.ts";
 import type { Handler } from "./handler.ts";
 import { serverInfo } from "./server-info.ts";
 
 /** RCP §7.2: the shape of `initialize`'s result, and no change of state. */
-export const info: Handler = async (_params, call, services) => {
-  const capabilities = capabilitiesFor(services, call.principal);
-  return {
-    protocolVersion: PROTOCOL_VERSION,
-    server: serverInfo(),
-    capabilities,
-    _meta: { conformance: conformanceLevel(capabilities) },
-  };
-};
+export const info: Handler = async (_params, { capabilities }) => ({
+  protocolVersion: PROTOCOL_VERSION,
+  server: serverInfo(),
+  capabilities,
+  _meta: { conformance: conformanceLevel(capabilities) },
+});

@@ -4,6 +4,7 @@ import { filterFields } from "../plan/filter-fields.ts";
 import type { AddLimits } from "../plan/plan-add.ts";
 import type { DeleteLimits } from "../plan/plan-delete.ts";
 import type { EmbedLimits } from "../plan/plan-embed.ts";
+import type { FeedbackLimits } from "../plan/plan-feedback.ts";
 import type { RerankLimits } from "../plan/plan-rerank.ts";
 import type { RetrievalOffer } from "../plan/plan-retrieval.ts";
 import type { TransformOffer } from "../plan/plan-transform.ts";
@@ -15,6 +16,7 @@ export interface Offer {
   readonly retrieval: RetrievalOffer;
   readonly add: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits };
   readonly delete: DeleteLimits;
+  readonly feedback: FeedbackLimits;
   readonly embed: EmbedLimits;
   readonly rerank: RerankLimits;
   readonly transform: TransformOffer;
@@ -52,6 +54,7 @@ export function offerOf(
     },
     add: { chunking: capabilities.chunking, fields, limits },
     delete: limits,
+    feedback: limits,
     embed: limits,
     rerank: limits,
     transform: { ...limits, methods: capabilities.transformMethods },

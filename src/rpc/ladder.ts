@@ -1,6 +1,7 @@
 import type { Capabilities, Capability } from "../catalog/advertise.ts";
 import { capabilitiesFor } from "../methods/capabilities.ts";
 import type { Handler, Services } from "../methods/handler.ts";
+import { countReadable } from "../methods/readable-corpora.ts";
 import { capabilityMissing, invalidRequest, notInitialized, unauthorized, unknownMethod } from "../protocol/errors.ts";
 import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
@@ -48,7 +49,7 @@ export async function climb({ call, request, deadline, notifier }: Climber, rung
       `${method} needs the ${credential} credential: its audience and its scope in the token, and no other credential's unless auth.combinedTokens is on`,
     );
 
-  const capabilities = session?.capabilities ?? capabilitiesFor(services, principal);
+  const capabilities = session?.capabilities ?? (await currentCapabilities(method, request, deadline, services));
   const handler = handlers[method];
   if (handler === undefined || !isAdvertised(capability, capabilities)) throw capabilityMissing(method);
 
@@ -60,7 +61,7 @@ export async function climb({ call, request, deadline, notifier }: Climber, rung
   const report = notifier.reporter();
   const result = await handler(
     params,
-    { principal, corpus: request.path.corpus, signal, remainingMs, report },
+    { principal, corpus: request.path.corpus, capabilities, signal, remainingMs, report },
     services,
   );
   return await touchSession(
@@ -91,6 +92,18 @@ async function sessionFor(
   return session;
 }
 
+/** What a caller without a session would be given. Corpora are counted only for who is shown their number. */
+async function currentCapabilities(
+  method: MethodName,
+  { principal }: RpcRequest,
+  { signal, remainingMs }: Deadline,
+  services: Services,
+): Promise<Capabilities> {
+  const isShown = services.config.capabilities.catalog && (method === "initialize" || method === "info");
+  const engines = isShown ? await countReadable({ principal, signal, remainingMs }, services) : 0;
+  return capabilitiesFor(services, principal, engines);
+}
+
 const isAdvertised = (capability: Capability | undefined, capabilities: Capabilities): boolean =>
   capability === undefined || Object.hasOwn(capabilities, capability);
 
@@ -103,7 +116,7 @@ function clientLogLevel(params: Params): LogLevel | undefined {
   return rendersLog ? (logLevelOf(params) ?? "info") : undefined;
 }
 
-/** What three of the core methods do to the session once they have succeeded. */
+/** What two of the core methods do to the session once they have succeeded. */
 async function touchSession(
   method: MethodName,
   result: object,
@@ -117,8 +130,6 @@ async function touchSession(
     const meta = "_meta" in result && isObject(result._meta) ? result._meta : {};
     return { ...result, _meta: { ...meta, session } };
   }
-  // The set of the session's own initialize, whatever token asks (RCP §13.2).
-  if (method === "info") return { ...result, capabilities: agreed.capabilities };
   if (method === "shutdown") await sessions.end(principal, sessionTokens, limitsOf(deadline));
   return result;
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Principal } from "../auth/principal.ts";
-import { type Advertised, advertise, type Capabilities } from "../catalog/advertise.ts";
+import { type Advertised, advertise, type Capabilities, withoutCounts } from "../catalog/advertise.ts";
 import type { StatementLimits } from "../db/database.ts";
 import { rateLimited } from "../protocol/errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../protocol/wire.ts";
@@ -52,9 +52,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** @param advertised what the running configuration offers: a session that was given anything else is over */
 export function createSessions(store: SessionStore, advertised: Advertised): Sessions {
   // What a session was given is compared as text, so a set that is no longer on offer cannot match either.
-  const onOffer = new Map(
-    [true, false].map((mayAdd) => advertise(advertised, mayAdd)).map((set) => [encode(set), set]),
-  );
+  const onOffer = new Set([true, false].map((mayAdd) => encode(withoutCounts(advertise(advertised, mayAdd)))));
   return {
     async open(owner, { capabilities, logLevel }, limits) {
       const token = randomBytes(TOKEN_BYTES).toString("base64url");
@@ -78,10 +76,13 @@ export function createSessions(store: SessionStore, advertised: Advertised): Ses
       const hash = hashOf(token);
       const given = await store.touch(owner, hash, limits);
       if (given === undefined) return undefined;
-      const capabilities = onOffer.get(given.capabilities);
-      if (capabilities === undefined) await store.end(owner, hash, limits);
+      const capabilities = decode(given.capabilities);
+      if (!onOffer.has(encode(withoutCounts(capabilities)))) {
+        await store.end(owner, hash, limits);
+        return undefined;
+      }
       const logLevel = LOG_LEVELS.find((level) => level === given.logLevel);
-      return capabilities && { name: hash.toString("base64url"), capabilities, logLevel };
+      return { name: hash.toString("base64url"), capabilities, logLevel };
     },
 
     async end(owner, tokens, limits) {
@@ -105,3 +106,5 @@ export function sessionName(tokens: readonly string[]): string | undefined {
 }
 
 const encode = (capabilities: Capabilities): string => JSON.stringify(capabilities);
+/** What `encode` made: the store holds nothing else. */
+const decode = (text: string): Capabilities => JSON.parse(text);

@@ -1,5 +1,5 @@
 import type { Corpus, CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
-import { compile, type Statement, sql } from "./sql.ts";
+import { compile, type Sql, type Statement, sql } from "./sql.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -19,6 +19,29 @@ export function findCorpus(tenantId: TenantId, name: CorpusName): Statement<Corp
   return compile(
     sql`select ${CORPUS_COLUMNS} from pgrcp.corpora where tenant_id = ${tenantId} and corpus = ${name}`,
     toCorpus,
+  );
+}
+
+const among = (tenantId: TenantId, names: readonly CorpusName[] | undefined): Sql =>
+  sql`tenant_id = ${tenantId}${names === undefined ? sql`` : sql` and corpus = any(${names}::text[])`}`;
+
+/** Names in their order, at most `limit`. @param names undefined = all that there are */
+export function listCorpora(
+  tenantId: TenantId,
+  names: readonly CorpusName[] | undefined,
+  limit: number,
+): Statement<CorpusName> {
+  return compile(
+    sql`select corpus from pgrcp.corpora where ${among(tenantId, names)} order by corpus limit ${limit}::int`,
+    (row) => row.corpus as CorpusName,
+  );
+}
+
+/** One row. @param names undefined = all that there are */
+export function countCorpora(tenantId: TenantId, names: readonly CorpusName[] | undefined): Statement<number> {
+  return compile(
+    sql`select count(*) as corpora from pgrcp.corpora where ${among(tenantId, names)}`,
+    (row) => row.corpora as number,
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Advertised, advertise, conformanceLevel } from "../../src/catalog/advertise.ts";
+import { type Advertised, advertise, conformanceLevel, withoutCounts } from "../../src/catalog/advertise.ts";
 
 const filter = { fields: { year: "int" }, operators: ["eq", "gte"] };
 const retrieve = {
@@ -31,7 +31,8 @@ const models = {
   transform: { methods: ["rewrite"] },
 } as const;
 const NO_MODELS = { embed: undefined, rerank: undefined, transform: undefined };
-const everything: Advertised = { retrieve, streaming: true, log: true, index: { chunking: true }, ...models };
+const NO_OTHERS = { feedback: false, catalog: false };
+const everything: Advertised = { retrieve, streaming: true, log: true, index: { chunking: true }, ...models, ...NO_OTHERS };
 
 describe("advertise", () => {
   test("shows what the server does, and writable only to a token that may add", () => {
@@ -53,8 +54,16 @@ describe("advertise", () => {
     expect(advertise(everything, true)).toMatchObject({ index: { writable: true } });
   });
 
+  test("shows each caller how many corpora it may read", () => {
+    const cataloguing = { ...everything, catalog: true };
+    expect(advertise(cataloguing, false, 3)).toMatchObject({ catalog: { engines: 3 } });
+    expect(withoutCounts(advertise(cataloguing, false, 3))).toEqual(advertise(cataloguing, false));
+    expect(withoutCounts(advertise(everything, true))).toEqual(advertise(everything, true));
+    expect(advertise({ ...everything, feedback: true }, false)).toHaveProperty("feedback", {});
+  });
+
   test("leaves out what is switched off", () => {
-    const off = { retrieve: undefined, streaming: false, log: true, index: { chunking: false }, ...NO_MODELS };
+    const off = { retrieve: undefined, streaming: false, log: true, index: { chunking: false }, ...NO_MODELS, ...NO_OTHERS };
     expect(advertise(off, true)).toEqual({ index: { writable: true, chunking: false } });
     expect(Object.keys(advertise({ ...everything, ...NO_MODELS, index: undefined }, true))).toEqual([
       "retrieve",

@@ -151,6 +151,7 @@ test("every seeded table is a table of the schema, and the other way round", () 
     "pgrcp.postings",
     "pgrcp.tenants",
     "pgrcp_state.cursor_keys",
+    "pgrcp_state.feedback",
     "pgrcp_state.ranked_lists",
     "pgrcp_state.sessions",
     "pgrcp_state.trajectories",

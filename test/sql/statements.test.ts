@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
-import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
+import { countCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
   type ChunkRow,
@@ -18,6 +18,7 @@ import {
   type NewVersion,
   recordVersion,
 } from "../../src/sql/documents.ts";
+import { deleteOldFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import {
   createCursorKey,
@@ -164,6 +165,22 @@ const TRAJECTORY = { ...STATE_OWNER, sessionHash: Uint8Array.of(3, 4) };
 const LIST = { indexVersion: "v7-token", candidates: 12, entries: Uint8Array.of(5, 6, 7) };
 const SESSION = { owner: OWNER, hash: HASH, capabilities: '{"retrieve":{}}', logLevel: "info", idleTtlSeconds: 3_600 };
 
+const FEEDBACK: FeedbackCall = {
+  ...OWNER,
+  corpus: CORPUS.name,
+  callId: "00000000-0000-4000-8000-000000000007",
+  sessionHash: HASH,
+  query: "what?",
+};
+const SAID_NOTHING = {
+  ...{ used: undefined, cited: undefined, helpful: undefined },
+  ...{ reward: undefined, poisonSuspected: undefined, injectionSuspected: undefined },
+};
+const SIGNALS = [
+  { ...SAID_NOTHING, hitId: "it's#3", used: true, helpful: false, reward: -0.5 },
+  { ...SAID_NOTHING, hitId: "held", poisonSuspected: true },
+];
+
 const KEY_OWNER: KeyOwner = { ...OWNER, credential: "add" };
 const REPEATABLE = { keyHash: Uint8Array.of(1, 2), requestHash: Uint8Array.of(3, 4) };
 
@@ -214,7 +231,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "write-record-version-delete": ["deleter", recordVersion(KEY, DELETED)],
   "corpora-find": ["reader", findCorpus(CORPUS.tenantId, CORPUS.name)],
   "corpora-create": ["adder", createCorpus({ ...CORPUS, name: "other" as CorpusName })],
+  "corpora-list": ["reader", listCorpora(CORPUS.tenantId, undefined, 101)],
+  "corpora-list-named": ["reader", listCorpora(CORPUS.tenantId, [CORPUS.name], 101)],
+  "corpora-count": ["reader", countCorpora(CORPUS.tenantId, undefined)],
+  "corpora-count-named": ["reader", countCorpora(CORPUS.tenantId, [CORPUS.name])],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
+  "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, 100_000)],
+  "feedback-delete-old": ["state", deleteOldFeedback(CORPUS.tenantId, 30)],
+  "feedback-delete-old-everywhere": ["operator", deleteOldFeedback(undefined, 30)],
   "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
   "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
   "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],
@@ -264,7 +288,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|idempotency)-/.test(name),
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|idempotency|feedback)-/.test(name),
     );
     expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
   });

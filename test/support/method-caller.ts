@@ -4,6 +4,7 @@ import { type CorpusName, DEFAULT_CORPUS, type TenantId } from "../../src/catalo
 import { configSchema } from "../../src/config/config.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
+import { capabilitiesFor } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { indexAdd } from "../../src/methods/index-add.ts";
 import { indexDelete } from "../../src/methods/index-delete.ts";
@@ -74,7 +75,10 @@ export function callerOf(
   const call = (handler: Handler, params: object) =>
     handler(
       { ...params },
-      { principal, corpus, signal: new AbortController().signal, remainingMs: () => 30_000, report: options.report },
+      {
+        ...{ principal, corpus, capabilities: capabilitiesFor(services, principal) },
+        ...{ signal: new AbortController().signal, remainingMs: () => 30_000, report: options.report },
+      },
       services,
     );
   const ask = (params: object) => call(retrieve, { query: "test", k: 10, ...params }) as Promise<RetrieveResult>;
