@@ -17,14 +17,23 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,
+  "ranked-lists.ts findRankedList: tenant_id = $":
+    "found by an id that no other row has, once the tenant's signature is good",
+  "ranked-lists.ts deleteExpiredRankedLists: tenant_id = $": "an expired list and none have one answer",
+  "ranked-lists.ts findCursorKey: tenant_id = $":
+    "another's key signs a cursor just as well: the tenant is in what it signs",
   "recall.ts versionsOf: v.tenant_id = $": undefined,
   "recall.ts ofCorpus: tenant_id = $": undefined,
-  "recall.ts hitRows: t.tenant_id = c.tenant_id": undefined,
-  "recall.ts hitRows: d.tenant_id = c.tenant_id": undefined,
-  "recall.ts hitRows: c.tenant_id = $": undefined,
+  "recall.ts documentOf: d.tenant_id = c.tenant_id": undefined,
+  "recall.ts textOf: t.tenant_id = c.tenant_id": undefined,
+  "recall.ts byNumber: c.tenant_id = $": undefined,
   "sessions.ts of: tenant_id = $": undefined,
   "sessions.ts touchSession: s.tenant_id = $": "joined to the owner's own row by a hash that no other row has",
   "sessions.ts deleteExpiredSessions: tenant_id = $": "an expired session and none have one answer",
+  "trajectories.ts ofOwner: tenant_id = $": undefined,
+  "trajectories.ts extendTrajectory: kept.tenant_id = $":
+    "the row in conflict has the same key, which begins with the tenant",
+  "trajectories.ts deleteExpiredTrajectories: tenant_id = $": "an expired trajectory and none have one answer",
 };
 
 /** Every table of tenants, and, where the loss of its policies changes no answer, why. */
@@ -37,7 +46,10 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
   "pgrcp.documents": undefined,
   "pgrcp.postings": undefined,
   "pgrcp.tenants": "the server inserts its caller's own tenant there and reads nothing",
+  "pgrcp_state.cursor_keys": "another's key signs a cursor just as well: the tenant is in what it signs",
+  "pgrcp_state.ranked_lists": "found by an id that no other row has, once the tenant's signature is good",
   "pgrcp_state.sessions": undefined,
+  "pgrcp_state.trajectories": undefined,
 };
 
 const noticed = (all: Readonly<Record<string, string | undefined>>): string[] =>

@@ -1,5 +1,5 @@
 import type { ResolvedFilter } from "../../../src/plan/filter.ts";
-import type { Hit, RetrieveMode, RetrieveResult } from "../../../src/protocol/wire.ts";
+import type { Hit, RetrieveMode, RetrieveResult, Unit } from "../../../src/protocol/wire.ts";
 import { evaluateFilter } from "../evaluate-filter.ts";
 import type { CorpusModel } from "./corpus-model.ts";
 import type { SentDocument } from "./sent-documents.ts";
@@ -13,6 +13,11 @@ export interface Asked {
   readonly minScore: number | undefined;
   readonly includeText: boolean;
   readonly includeVectors: boolean;
+  readonly unit: Unit;
+  /** Ordered by more than the score. */
+  readonly isDiverse: boolean;
+  /** Cut by a number of tokens. */
+  readonly isBudgeted: boolean;
   /** Since when the answer may be of; undefined when it is of a pinned version. */
   readonly since: number | undefined;
 }
@@ -34,10 +39,13 @@ export async function checkHits(result: RetrieveResult, asked: Asked, model: Cor
   if (new Set(hits.map(({ chunk }) => `${chunk.docId}#${chunk.index}`)).size !== hits.length)
     problems.push("foreign row: a chunk is there twice");
   if (hits.length > asked.k) problems.push("wrong answer: more hits than k");
-  if (!isRanked(hits)) problems.push("wrong answer: hits are not in order");
-  if (asked.includeVectors && asked.includeText) problems.push(...(await checkVectors(hits, asked, model)));
+  if (!asked.isDiverse && !isRanked(hits)) problems.push("wrong answer: hits are not in order");
+  const isOfChunks = asked.unit === "chunk";
+  if (asked.includeVectors && asked.includeText && isOfChunks)
+    problems.push(...(await checkVectors(hits, asked, model)));
 
-  const isWhole = asked.mode === "dense" && hits.length < asked.k && asked.minScore === undefined;
+  const isUncut = hits.length < asked.k && asked.minScore === undefined && !asked.isBudgeted;
+  const isWhole = asked.mode === "dense" && isUncut && isOfChunks;
   if (!isWhole) return problems;
   if (result.usage.candidates !== hits.length) problems.push("foreign count: candidates that are no hits");
   if (asked.includeText) problems.push(...checkWhole(hits, model));
@@ -50,6 +58,8 @@ function checkHit(hit: Hit, asked: Asked, model: CorpusModel): string[] {
   if (document === undefined) return ["foreign row: never sent by this tenant under that id"];
   if (JSON.stringify(hit.meta) !== JSON.stringify(document.meta)) return ["foreign row: another tenant's meta"];
   const problems: string[] = [];
+  if (asked.unit === "document" && (hit.id !== hit.chunk.docId || hit.citation.end !== document.text.length))
+    problems.push("wrong answer: not the whole document");
   if (hit.id !== hit.chunk.docId && hit.id !== `${hit.chunk.docId}#${hit.chunk.index}`)
     problems.push("foreign id: not the document's");
   if (asked.includeText && hit.text !== document.text.slice(hit.citation.start, hit.citation.end))

@@ -4,6 +4,7 @@ import type { RunReport } from "./run-operations.ts";
 /** What the random operations must have been, each at least once. */
 const KINDS = [
   ...["dense", "sparse", "hybrid", "pinned", "own version", "stolen version"].map((what) => `retrieve ${what}`),
+  ...["first page", "later page", "stolen cursor", "in a trajectory"].map((what) => `retrieve ${what}`),
   ...["index/add", "index/delete", "add stolen ids", "delete stolen ids", "initialize", "info", "ping", "shutdown"],
   ...["shutdown of a stolen session", "stolen session", "ended session", "corpus of another", "wrong credential"],
   ...["embed", "rerank", "query/transform", "unbuilt method", "cancel of another's call"],

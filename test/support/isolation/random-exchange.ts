@@ -4,6 +4,7 @@ import type { SeededRandom } from "../seeded-random.ts";
 import type { Call } from "./call.ts";
 import { infoCall, initializeCall, pingCall, refused, shutdownCall, unbuiltCall } from "./core-calls.ts";
 import { randomModelCall } from "./model-calls.ts";
+import { pageCall, stolenCursorCall, takePage, trajectoryCall } from "./pages.ts";
 import { ownVersionCall, pinCall, randomRetrieve, retrieveCall, stolenVersionCall } from "./retrieves.ts";
 import { VARIANTS } from "./sent-documents.ts";
 import { anotherOf, baseOf, type LiveSession, type Place, type Tenant, type World } from "./world.ts";
@@ -29,7 +30,7 @@ const UNBUILT = ["memory/recall", "memory/build", "graph", "feedback", "catalog/
 
 type Maker = (draw: Draw) => Exchange | undefined;
 
-/** How often each kind is drawn, of 100. */
+/** How often each kind is drawn, of their sum. */
 const KINDS: readonly (readonly [weight: number, make: Maker])[] = [
   [34, (draw) => draw.ordinary(draw.retrieve())],
   [20, (draw) => draw.ordinary(draw.add())],
@@ -46,6 +47,10 @@ const KINDS: readonly (readonly [weight: number, make: Maker])[] = [
   [2, (draw) => draw.stolenShutdown()],
   [3, (draw) => draw.inSession("stolen session", draw.stolenSession())],
   [1, (draw) => draw.inSession("ended session", draw.one(draw.tenant.ended))],
+  [4, (draw) => draw.page()],
+  [4, (draw) => draw.laterPage()],
+  [2, (draw) => draw.stolenCursor()],
+  [4, (draw) => draw.ordinary(trajectoryCall(draw.tenant, draw.place))],
   [3, (draw) => draw.foreignCorpus()],
   [2, (draw) => draw.wrongCredential()],
   [3, (draw) => draw.ordinary(randomModelCall(draw.tenant, draw.random))],
@@ -137,6 +142,25 @@ class Draw {
     return version === undefined
       ? undefined
       : this.ordinary(stolenVersionCall(version, this.params(), this.world.unknown.get("version")));
+  }
+
+  page(): Exchange {
+    const { tenant, place } = this;
+    return this.ordinary(pageCall(tenant, place, { ...this.params(), k: this.random.integer(1, 4) }));
+  }
+
+  laterPage(): Exchange | undefined {
+    const { tenant } = this;
+    const page = takePage(tenant, this.random);
+    if (page === undefined) return undefined;
+    const { place, params } = page;
+    return { ...this.ordinary(pageCall(tenant, place, params, page)), base: baseOf(tenant, place) };
+  }
+
+  /** In the corpus of the same place, so that nothing but the tenant differs. */
+  stolenCursor(): Exchange | undefined {
+    const page = this.one(this.other.openPages);
+    return page && { ...this.ordinary(stolenCursorCall(page)), base: baseOf(this.tenant, page.place) };
   }
 
   stolenSession(): string | undefined {

@@ -24,6 +24,9 @@ export interface RetrieveParams {
   readonly includeText?: boolean;
   readonly includeVectors?: boolean;
   readonly minScore?: number;
+  readonly unit?: "chunk" | "document";
+  readonly mmr?: { readonly lambda: number };
+  readonly tokenBudget?: number;
 }
 
 /** @param stolen a word of another tenant, to ask and filter for */
@@ -43,6 +46,9 @@ export function randomRetrieve(random: SeededRandom, own: string, stolen: string
     ...(chance(0.1) && { includeText: false }),
     ...(chance(0.15) && { includeVectors: true }),
     ...(chance(0.1) && { minScore: random.fraction() }),
+    ...(chance(0.1) && { unit: "document" as const }),
+    ...(chance(0.1) && { mmr: { lambda: random.fraction() } }),
+    ...(chance(0.1) && { tokenBudget: random.integer(1, 300) }),
   };
 }
 
@@ -74,6 +80,9 @@ export const askedOf = (params: RetrieveParams, since: number | undefined): Aske
   minScore: params.minScore,
   includeText: params.includeText ?? true,
   includeVectors: params.includeVectors ?? false,
+  unit: params.unit ?? "chunk",
+  isDiverse: params.mmr !== undefined,
+  isBudgeted: params.tokenBudget !== undefined,
   since,
 });
 

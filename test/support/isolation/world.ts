@@ -4,6 +4,7 @@ import type { Hit } from "../../../src/protocol/wire.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { CorpusModel } from "./corpus-model.ts";
 import type { Deployment } from "./deployment.ts";
+import type { OpenPage } from "./pages.ts";
 import type { Owner } from "./sent-documents.ts";
 
 export type Place = Owner["place"];
@@ -37,6 +38,10 @@ export interface Tenant {
   /** Ids that this tenant made up. */
   readonly privateIds: readonly string[];
   readonly live: Set<LiveSession>;
+  /** Lists with pages to come. */
+  readonly openPages: OpenPage[];
+  /** How many trajectories were begun. */
+  readonly trajectories: Record<Place, number>;
   readonly ended: string[];
   /** Ids of the calls on their way, with their sessions. */
   readonly inFlight: Map<number, string | undefined>;
@@ -77,6 +82,8 @@ async function makeTenant({ embedding, createTenant, token }: Deployment): Promi
     pins: { default: [], vault: [] },
     privateIds: [0, 1, 2].map(() => `private-${randomBytes(4).toString("hex")}`),
     live: new Set(),
+    openPages: [],
+    trajectories: { default: 0, vault: 0 },
     ended: [],
     inFlight: new Map(),
     lastId: 0,
