@@ -8,7 +8,6 @@ import type { FeedbackLimits } from "../plan/plan-feedback.ts";
 import type { RerankLimits } from "../plan/plan-rerank.ts";
 import type { RetrievalOffer } from "../plan/plan-retrieval.ts";
 import type { TransformOffer } from "../plan/plan-transform.ts";
-import { TRANSFORM_METHODS } from "../protocol/wire.ts";
 import type { Services } from "./handler.ts";
 
 /** The configuration, sorted by who judges params with it. Worked out once at start. */
@@ -29,6 +28,7 @@ export function offerOf(
 ): Offer {
   const fields = filterFields(filter.fields);
   const reranks = capabilities.rerankBuiltin ? reranker : undefined;
+  const writes = capabilities.transform && generator !== undefined;
   return {
     retrieval: {
       modes: capabilities.modes,
@@ -43,7 +43,7 @@ export function offerOf(
       maxQueryBytes: limits.maxQueryBytes,
       maxSessionIdBytes: limits.maxSessionIdBytes,
       rerank: reranks && { method: reranks.method, model: reranks.identity, maxCandidates: reranks.maxCandidates },
-      rewrite: capabilities.rewrite && generator !== undefined ? TRANSFORM_METHODS : [],
+      rewrite: capabilities.rewrite && writes ? capabilities.transformMethods : [],
       mmr: capabilities.mmr,
       recency: capabilities.recency,
       units: capabilities.units,

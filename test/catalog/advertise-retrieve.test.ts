@@ -57,3 +57,11 @@ test("a scale is promised only where nothing on offer scores otherwise", () => {
   expect(shown(sparse, { generator }).retrieve).not.toHaveProperty("scoreFloor");
   expect(shown({ ...sparse, rerankBuiltin: false }, { reranker }).retrieve).toHaveProperty("scoreFloor");
 });
+
+test("queries are rewritten by the methods that are advertised, and by none when none is", () => {
+  const rewrites = (capabilities: object) =>
+    offerOf(configSchema.parse({ capabilities }), { generator }).retrieval.rewrite;
+  expect(rewrites({ transformMethods: ["hyde"] })).toEqual(["hyde"]);
+  expect(rewrites({ transform: false })).toEqual([]);
+  expect(rewrites({ rewrite: false })).toEqual([]);
+});
