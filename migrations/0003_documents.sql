@@ -80,6 +80,7 @@ create table pgrcp.document_texts (
   doc_id        text collate "C" not null,
   added_version bigint not null,
   body          text not null,
+  contexts      json, -- a list: what situates each chunk in the document, by its ordinal; null = no contexts were asked for
   primary key (tenant_id, corpus, doc_id, added_version)
 );
 

@@ -72,6 +72,7 @@ function planFitting(samples: readonly object[], { offer, observe }: Services): 
   return {
     documents: plans.flatMap((plan) => plan.documents),
     chunk: offer.add.chunking,
+    contextual: false,
     notes: [],
     idempotencyKey: undefined,
   };
@@ -105,6 +106,7 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     },
     fields: offer.add.fields,
     ...config.indexing,
+    contexts: undefined,
     create: "tenant and corpus",
     once: undefined,
   };

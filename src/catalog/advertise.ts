@@ -61,7 +61,7 @@ export interface Capabilities {
   readonly transform?: { readonly methods: readonly TransformMethod[] };
   readonly feedback?: Readonly<Record<string, never>>;
   readonly catalog?: { readonly engines: number };
-  readonly index?: { readonly writable: boolean; readonly chunking: boolean };
+  readonly index?: { readonly writable: boolean; readonly chunking: boolean; readonly contextual?: true };
 }
 
 /** What this server can do, whoever asks. */
@@ -90,7 +90,7 @@ export interface Advertised {
   readonly streaming: boolean;
   /** Only where there is streaming, too: a log line has no other way to go. */
   readonly log: boolean;
-  readonly index: { readonly chunking: boolean } | undefined;
+  readonly index: { readonly chunking: boolean; readonly contextual: boolean } | undefined;
   readonly embed: Capabilities["embed"] | undefined;
   readonly rerank: Capabilities["rerank"] | undefined;
   readonly transform: Capabilities["transform"] | undefined;
@@ -121,7 +121,7 @@ export function advertise(advertised: Advertised, mayAdd: boolean, engines = 0):
     ...(transform && { transform }),
     ...(feedback && { feedback: {} }),
     ...(catalog && { catalog: { engines } }),
-    ...(index && { index: { writable: mayAdd, chunking: index.chunking } }),
+    ...(index && { index: { writable: mayAdd, chunking: index.chunking, ...onlyTrue(index, "contextual") } }),
   };
 }
 

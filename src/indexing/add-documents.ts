@@ -13,7 +13,8 @@ import { appendPostings } from "../sql/postings.ts";
 import { createTenant } from "../sql/tenants.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
-import { type PreparedDocument, prepareDocument } from "./prepare-document.ts";
+import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
+import { type SituateContext, situateChunks } from "./situate-chunks.ts";
 import { versionToken } from "./version-token.ts";
 
 export interface AddContext {
@@ -25,6 +26,8 @@ export interface AddContext {
   readonly chunkTokens: number;
   readonly overlapTokens: number;
   readonly embedBatch: number;
+  /** What writes contexts for chunks; a plan that asks for them needs it. */
+  readonly contexts: Pick<SituateContext, "generator" | "maxContextualChunks"> | undefined;
   /** What the first write makes. A corpus is made only for a tenant that is there. */
   readonly create: "nothing" | "corpus" | "tenant and corpus";
   /** Undefined: a repeat is another write. */
@@ -41,7 +44,7 @@ export interface AddResult {
 }
 
 /**
- * Upserts documents: chunked, screened and embedded first, then written in one transaction that replaces every earlier chunk of
+ * Upserts documents: screened, chunked, situated and embedded first, then written in one transaction that replaces every earlier chunk of
  * the same ids. An id sent twice in one call keeps its last document.
  *
  * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32010, -32012, -32013, -32014, -32016
@@ -59,11 +62,13 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
   const ids = sent.map((document) => document.docId);
   const last = new Map(sent.map((document, index) => [document.docId, { document, index }]));
   const notes = [...plan.notes];
-  const prepared: PreparedDocument[] = [];
+  const cut: CutDocument[] = [];
   for (const { document, index } of last.values())
-    prepared.push(
-      await prepareDocument(document, `documents[${index}]`, corpus, { ...context, chunk: plan.chunk, notes }),
-    );
+    cut.push(await cutDocument(document, `documents[${index}]`, corpus, { ...context, ...plan, notes }));
+  const contexts = plan.contextual ? await situate(cut, context, notes) : undefined;
+  const prepared: PreparedDocument[] = [];
+  for (const [index, document] of cut.entries())
+    prepared.push(await prepareDocument(document, contexts?.[index], corpus));
   const vectors = await embedInBatches(
     embedding,
     prepared.flatMap((one) => one.chunks.map((chunk) => chunk.modelText)),
@@ -74,6 +79,12 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
   const chunks = prepared.reduce((sum, one) => sum + one.chunks.length, 0);
   const result = { ids, chunks, indexVersion: versionToken(), notes };
   return await write(result, prepared, vectors, corpus, context, limits());
+}
+
+function situate(documents: readonly CutDocument[], context: AddContext, notes: string[]) {
+  const { contexts, embedding, limits } = context;
+  if (contexts === undefined) throw new Error("contexts are not planned where nothing writes them");
+  return situateChunks(documents, { ...contexts, embedding, signal: limits.signal, notes });
 }
 
 /** @returns the result; that of the first write with the same key when there was one, and then nothing is written */

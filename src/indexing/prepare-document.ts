@@ -9,13 +9,14 @@ import type { TrustLevel } from "../protocol/wire.ts";
 import type { DocumentRow } from "../sql/documents.ts";
 import { screenText } from "../trust/screen-text.ts";
 import { effectiveTrust } from "../trust/trust-level.ts";
-import { chunkText } from "./chunk-text.ts";
+import { chunkText, type TextChunk } from "./chunk-text.ts";
 import { fingerprintOf } from "./fingerprint.ts";
+import { CONTEXT_TOKENS } from "./situate-chunks.ts";
 
 export interface PreparedChunk {
   readonly start: number;
   readonly end: number;
-  /** Title and text together, as the model reads them. */
+  /** Title, context and text together, as the model reads them. */
   readonly modelText: string;
   readonly termCounts: ReadonlyMap<string, number>;
   /** Terms, repeated ones counted each time. */
@@ -29,10 +30,24 @@ export interface PreparedDocument {
   readonly chunks: readonly PreparedChunk[];
 }
 
-export interface PrepareContext {
+/** A document that was screened and cut into chunks, whose words were not counted yet. */
+export interface CutDocument {
+  /** In the params. */
+  readonly path: string;
+  /** As it is read with every chunk. */
+  readonly title: string;
+  readonly text: string;
+  readonly pieces: readonly TextChunk[];
+  readonly row: Omit<DocumentRow, "contexts">;
+  readonly columns: ReadonlyMap<string, ColumnValue>;
+}
+
+export interface CutContext {
   readonly embedding: EmbeddingModel;
   readonly by: { readonly trustCeiling: TrustLevel };
   readonly chunk: boolean;
+  /** Leaves room for a context in each chunk. */
+  readonly contextual: boolean;
   readonly chunkTokens: number;
   readonly overlapTokens: number;
   readonly notes: string[];
@@ -43,19 +58,20 @@ const MAX_TITLE_CHARACTERS = 300;
 const MIN_TEXT_TOKENS = 32;
 
 /**
- * Screens, chunks and tokenises one document.
+ * Screens one document and cuts it into chunks.
  *
  * @param path of the document in the params, for the refusal
  * @throws RpcError -32602 when the corpus's policy refuses what the screen suspects
  */
-export async function prepareDocument(
+export async function cutDocument(
   document: PlannedDocument & { readonly docId: string },
   path: string,
   corpus: Corpus,
-  context: PrepareContext,
-): Promise<PreparedDocument> {
+  context: CutContext,
+): Promise<CutDocument> {
+  const { text } = document;
   const { title, uri, language } = citationOf(document.meta.meta);
-  const { injectionSuspected } = screenText(title === undefined ? document.text : `${title}\n${document.text}`);
+  const { injectionSuspected } = screenText(title === undefined ? text : `${title}\n${text}`);
   if (injectionSuspected && corpus.screening === "refuse")
     throw invalidParams({
       field: `${path}.text`,
@@ -65,51 +81,61 @@ export async function prepareDocument(
   if (quarantined)
     context.notes.push(`${path} was quarantined: its text looks like instructions to a model or hides some`);
 
-  const chunks = quarantined
-    ? []
-    : await prepareChunks(document.text, title?.slice(0, MAX_TITLE_CHARACTERS).toWellFormed() ?? "", corpus, context);
+  const shortTitle = title?.slice(0, MAX_TITLE_CHARACTERS).toWellFormed() ?? "";
+  const pieces = quarantined ? [] : await cutText(text, shortTitle, context);
   return {
+    path,
+    title: shortTitle,
+    text,
+    pieces,
     row: {
       docId: document.docId,
-      body: document.text,
+      body: text,
       title: title ?? null,
       uri: uri ?? null,
       language: language ?? null,
       trust: effectiveTrust(context.by.trustCeiling, document.claimedTrust),
       injectionSuspected,
       quarantined,
-      fingerprint: fingerprintOf(document.text),
+      fingerprint: fingerprintOf(text),
       meta: document.meta.json,
-      chunkCount: chunks.length,
+      chunkCount: pieces.length,
     },
     columns: document.meta.columns,
-    chunks,
   };
 }
 
-async function prepareChunks(
-  text: string,
-  title: string,
-  corpus: Corpus,
-  context: PrepareContext,
-): Promise<PreparedChunk[]> {
+async function cutText(text: string, title: string, context: CutContext): Promise<readonly TextChunk[]> {
   const { embedding } = context;
-  const titleTerms = tokenize(title, corpus.language);
   const [titleTokens = 0] = title === "" ? [0] : await embedding.countTokens([title]);
   const limit = Math.min(context.chunkTokens, embedding.maxTokens);
-  const maxTokens = Math.max(Math.min(MIN_TEXT_TOKENS, limit), limit - titleTokens);
-  const pieces = await chunkText(text, {
+  const room = limit - titleTokens - (context.contextual ? CONTEXT_TOKENS : 0);
+  const maxTokens = Math.max(Math.min(MIN_TEXT_TOKENS, limit), room);
+  return await chunkText(text, {
     maxTokens: context.chunk ? maxTokens : Number.POSITIVE_INFINITY,
     overlapTokens: Math.min(context.overlapTokens, Math.floor(maxTokens / 2)),
     countTokens: (texts) => embedding.countTokens(texts),
   });
+}
+
+/**
+ * Tokenises a document's chunks, each with what is read with it.
+ *
+ * @param contexts one for each chunk, "" = none; undefined when none were asked for
+ */
+export async function prepareDocument(
+  { title, pieces, row, columns }: CutDocument,
+  contexts: readonly string[] | undefined,
+  corpus: Corpus,
+): Promise<PreparedDocument> {
+  const titleTerms = tokenize(title, corpus.language);
   const chunks: PreparedChunk[] = [];
-  for (const piece of pieces) {
-    const terms = [...titleTerms, ...tokenize(piece.text, corpus.language)];
-    const modelText = title === "" ? piece.text : `${title}\n${piece.text}`;
-    const termCounts = countTerms(terms);
-    chunks.push({ start: piece.start, end: piece.end, modelText, termCounts, length: terms.length });
+  for (const [index, { start, end, text }] of pieces.entries()) {
+    const context = contexts?.[index] ?? "";
+    const terms = [...titleTerms, ...tokenize(context, corpus.language), ...tokenize(text, corpus.language)];
+    const modelText = [...[title, context].filter((part) => part !== ""), text].join("\n");
+    chunks.push({ start, end, modelText, termCounts: countTerms(terms), length: terms.length });
     await nextTurn(); // a long document must not hold up other requests
   }
-  return chunks;
+  return { row: { ...row, contexts: contexts ?? null }, columns, chunks };
 }

@@ -35,7 +35,7 @@ export function advertisedBy(
       capabilities.transform && generator !== undefined ? { methods: capabilities.transformMethods } : undefined,
     feedback: capabilities.feedback,
     catalog: capabilities.catalog,
-    index: capabilities.index ? { chunking: capabilities.chunking } : undefined,
+    index: capabilities.index ? { chunking: offer.add.chunking, contextual: offer.add.contextual } : undefined,
   };
 }
 

@@ -16,6 +16,10 @@ export const indexAdd: Handler = async (params, call, services) => {
     by: call.principal,
     fields: services.offer.add.fields,
     ...services.config.indexing,
+    contexts: services.generator && {
+      generator: services.generator,
+      maxContextualChunks: services.config.limits.maxContextualChunks,
+    },
     create: existing !== undefined ? "nothing" : services.config.tenants.autoCreate ? "tenant and corpus" : "corpus",
     once: onceWrite(plan, "add", call, services),
   });

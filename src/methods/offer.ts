@@ -13,7 +13,12 @@ import type { Services } from "./handler.ts";
 /** The configuration, sorted by who judges params with it. Worked out once at start. */
 export interface Offer {
   readonly retrieval: RetrievalOffer;
-  readonly add: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits };
+  readonly add: {
+    readonly chunking: boolean;
+    readonly contextual: boolean;
+    readonly fields: FilterFields;
+    readonly limits: AddLimits;
+  };
   readonly delete: DeleteLimits;
   readonly feedback: FeedbackLimits;
   readonly embed: EmbedLimits;
@@ -52,7 +57,12 @@ export function offerOf(
       pagination: capabilities.pagination,
       dedup: capabilities.session,
     },
-    add: { chunking: capabilities.chunking, fields, limits },
+    add: {
+      chunking: capabilities.chunking,
+      contextual: capabilities.contextual && generator !== undefined,
+      fields,
+      limits,
+    },
     delete: limits,
     feedback: limits,
     embed: limits,

@@ -29,6 +29,8 @@ export interface AddPlan {
   readonly documents: readonly PlannedDocument[];
   /** False: every document stays one chunk. */
   readonly chunk: boolean;
+  /** True: each chunk gets a context. */
+  readonly contextual: boolean;
   readonly notes: readonly string[];
   readonly idempotencyKey: string | undefined;
 }
@@ -40,7 +42,12 @@ export interface AddPlan {
  */
 export function planAdd(
   params: Params,
-  offer: { readonly chunking: boolean; readonly fields: FilterFields; readonly limits: AddLimits },
+  offer: {
+    readonly chunking: boolean;
+    readonly contextual: boolean;
+    readonly fields: FilterFields;
+    readonly limits: AddLimits;
+  },
 ): AddPlan {
   const { limits } = offer;
   const documents = readArray(params, "documents");
@@ -52,7 +59,8 @@ export function planAdd(
   const chunk = readBoolean(params, "chunk");
   if (chunk === true && !offer.chunking)
     throw optionUnsupported({ option: "chunk", detail: "chunking is not advertised" });
-  if (readBoolean(params, "contextual") === true)
+  const contextual = readBoolean(params, "contextual") ?? false;
+  if (contextual && !offer.contextual)
     throw optionUnsupported({ option: "contextual", detail: "contextual chunks are not advertised" });
   const idempotencyKey = readIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
 
@@ -62,6 +70,7 @@ export function planAdd(
       planDocument(document, `documents[${index}]`, offer.fields, limits, notes),
     ),
     chunk: chunk ?? offer.chunking,
+    contextual,
     notes,
     idempotencyKey,
   };

@@ -22,7 +22,12 @@ export interface Hit {
     readonly end: number;
   };
   readonly trust: { readonly level: TrustLevel; readonly injectionSuspected: boolean };
-  readonly chunk: { readonly docId: string; readonly index: number };
+  readonly chunk: {
+    readonly docId: string;
+    readonly index: number;
+    /** What situates the chunk in its document; no part of the text or its offsets. */
+    readonly context?: string;
+  };
 }
 
 export interface Usage {

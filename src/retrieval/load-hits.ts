@@ -60,7 +60,9 @@ export async function loadHits(
   const { items, tokens, note } = await pack(found, plan, context);
   const last = found[items.length];
   return {
-    hits: items.map(({ place, row }) => shapeHit(place, includeText ? row : { ...row, text: undefined }, unit)),
+    hits: items.map(({ place, row }) =>
+      shapeHit(place, includeText ? row : { ...row, text: undefined, context: undefined }, unit),
+    ),
     rows: items.map(({ row }) => row),
     used: last === undefined ? places.length : last.index,
     tokens,

@@ -37,6 +37,10 @@ export function shapeHit(candidate: HitScores, row: HitRow, unit: Unit): Hit {
       end: row.end,
     },
     trust: { level: row.trust, injectionSuspected: row.injectionSuspected },
-    chunk: { docId: row.docId, index: row.ordinal },
+    chunk: {
+      docId: row.docId,
+      index: row.ordinal,
+      ...(row.context === undefined ? {} : { context: row.context }),
+    },
   };
 }

@@ -91,6 +91,8 @@ export interface DocumentRow {
   /** JSON text, kept byte for byte. */
   readonly meta: string;
   readonly chunkCount: number;
+  /** One for each chunk, "" = none; null when none were asked for. */
+  readonly contexts: readonly string[] | null;
 }
 
 /** Who writes, the same for every document of a call. */
@@ -119,7 +121,7 @@ as d(doc_id, title, uri, language, trust, injection_suspected, quarantined, fing
 
 export function insertTexts(key: CorpusKey, version: number, rows: readonly DocumentRow[]): Statement {
   return compile(
-    sql`insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body) select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.body from unnest(${rows.map((r) => r.docId)}::text[], ${rows.map((r) => r.body)}::text[]) as d(doc_id, body)`,
+    sql`insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body, contexts) select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.body, d.contexts::json from unnest(${rows.map((r) => r.docId)}::text[], ${rows.map((r) => r.body)}::text[], ${rows.map((r) => r.contexts && JSON.stringify(r.contexts))}::text[]) as d(doc_id, body, contexts)`,
     noRows,
   );
 }

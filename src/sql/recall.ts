@@ -125,6 +125,9 @@ const documentOf = (): Sql =>
 const textOf = (): Sql =>
   sql`join pgrcp.document_texts t on t.tenant_id = c.tenant_id and t.corpus = c.corpus and t.doc_id = c.doc_id and t.added_version = c.added_version`;
 
+/** Contexts are one JSON list a document. */
+const contextOf = (): Sql => sql`t.contexts ->> c.ordinal`;
+
 const byNumber = (corpus: Corpus, chunkNos: readonly number[]): Sql =>
   sql`c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement = ${corpus.placement} and c.chunk_no = any(${chunkNos}::int[])`;
 
@@ -134,13 +137,13 @@ export interface ChunkFact<Value> {
   readonly value: Value;
 }
 
-/** The chunks' texts, each with its document's title before it. */
+/** The chunks' texts, each with its document's title and its own context before it. */
 export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string>> {
   return compile(
-    sql`select c.chunk_no, d.title, substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
-    ({ chunk_no, title, body }) => ({
+    sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
+    ({ chunk_no, title, context, body }) => ({
       chunkNo: chunk_no as number,
-      value: title === null ? (body as string) : `${title}\n${body}`,
+      value: [...[title, context].filter((part) => part !== null && part !== ""), body].join("\n"),
     }),
   );
 }
@@ -178,6 +181,8 @@ export interface HitRow {
   readonly start: number;
   readonly end: number;
   readonly text: string | undefined;
+  /** Shown with the text. */
+  readonly context: string | undefined;
   readonly vector: readonly number[] | undefined;
   readonly title: string | undefined;
   readonly uri: string | undefined;
@@ -202,13 +207,14 @@ export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFi
   const isWhole = show.unit === "document";
   const piece = isWhole ? sql`t.body` : sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)`;
   const text = show.text ? piece : sql`null::text`;
+  const context = show.text ? contextOf() : sql`null::text`;
   const vector = show.vector ? sql`c.embedding::text` : sql`null::text`;
   const offsets = isWhole
     ? sql`0 as start_offset, char_length(t.body) as end_offset`
     : sql`c.start_offset, c.end_offset`;
   const texts = show.text || isWhole ? sql` ${textOf()}` : sql``;
   return compile(
-    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}`,
+    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${context} as context, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}`,
     (row) => ({
       chunkNo: row.chunk_no as number,
       docId: row.doc_id as string,
@@ -217,6 +223,7 @@ export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFi
       start: row.start_offset as number,
       end: row.end_offset as number,
       text: (row.body as string | null) ?? undefined,
+      context: (row.context as string | null) || undefined,
       vector: row.vector === null ? undefined : (JSON.parse(row.vector as string) as number[]),
       title: (row.title as string | null) ?? undefined,
       uri: (row.uri as string | null) ?? undefined,

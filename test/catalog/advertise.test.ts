@@ -32,7 +32,14 @@ const models = {
 } as const;
 const NO_MODELS = { embed: undefined, rerank: undefined, transform: undefined };
 const NO_OTHERS = { feedback: false, catalog: false };
-const everything: Advertised = { retrieve, streaming: true, log: true, index: { chunking: true }, ...models, ...NO_OTHERS };
+const everything: Advertised = {
+  retrieve,
+  streaming: true,
+  log: true,
+  index: { chunking: true, contextual: true },
+  ...models,
+  ...NO_OTHERS,
+};
 
 describe("advertise", () => {
   test("shows what the server does, and writable only to a token that may add", () => {
@@ -49,7 +56,7 @@ describe("advertise", () => {
       streaming: {},
       log: { levels: ["debug", "info", "notice", "warning", "error"] },
       ...models,
-      index: { writable: false, chunking: true },
+      index: { writable: false, chunking: true, contextual: true },
     });
     expect(advertise(everything, true)).toMatchObject({ index: { writable: true } });
   });
@@ -63,7 +70,14 @@ describe("advertise", () => {
   });
 
   test("leaves out what is switched off", () => {
-    const off = { retrieve: undefined, streaming: false, log: true, index: { chunking: false }, ...NO_MODELS, ...NO_OTHERS };
+    const off = {
+      retrieve: undefined,
+      streaming: false,
+      log: true,
+      index: { chunking: false, contextual: false },
+      ...NO_MODELS,
+      ...NO_OTHERS,
+    };
     expect(advertise(off, true)).toEqual({ index: { writable: true, chunking: false } });
     expect(Object.keys(advertise({ ...everything, ...NO_MODELS, index: undefined }, true))).toEqual([
       "retrieve",

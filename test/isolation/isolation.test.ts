@@ -11,9 +11,14 @@ import { type TestIssuer, testIssuer } from "../support/test-issuer.ts";
 /** Every predicate of the SQL that names a tenant, and, where its loss changes no answer, why. */
 const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "corpora.ts findCorpus: tenant_id = $": undefined,
+  "corpora.ts among: tenant_id = $": undefined,
   "corpora.ts createCorpus: tenant_id = $":
     "it makes the caller's own corpus, for a tenant that the foreign key asks for too",
   "documents.ts of: tenant_id = $": undefined,
+  "feedback.ts insertFeedback: tenant_id = $": "how much room is left is seen only when it is full",
+  "feedback.ts deleteOldFeedback: tenant_id = $": "old feedback and none have one answer",
+  "idempotency.ts findFirstResult: tenant_id = $": undefined,
+  "idempotency.ts deleteExpiredKeys: tenant_id = $": "an expired key and none have one answer",
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,
@@ -44,10 +49,12 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
   "pgrcp.corpus_versions": undefined,
   "pgrcp.document_texts": undefined,
   "pgrcp.documents": undefined,
+  "pgrcp.idempotency_keys": undefined,
   "pgrcp.postings": undefined,
   "pgrcp.tenants": "the server inserts its caller's own tenant there and reads nothing",
   "pgrcp_state.cursor_keys": "another's key signs a cursor just as well: the tenant is in what it signs",
   "pgrcp_state.ranked_lists": "found by an id that no other row has, once the tenant's signature is good",
+  "pgrcp_state.feedback": "the server adds to it, and reads only how much there is",
   "pgrcp_state.sessions": undefined,
   "pgrcp_state.trajectories": undefined,
 };

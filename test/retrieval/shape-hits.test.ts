@@ -20,6 +20,7 @@ const ROW = {
   start: 0,
   end: 9,
   text: "the whole",
+  context: undefined,
   vector: undefined,
   title: undefined,
   uri: undefined,
@@ -54,6 +55,7 @@ test("a hit carries citation, provenance and both scores, and leaves out what is
       start: 10,
       end: 14,
       text: "text",
+      context: "what the text is of",
       vector: undefined,
       title: "T",
       uri: undefined,
@@ -73,6 +75,6 @@ test("a hit carries citation, provenance and both scores, and leaves out what is
     scores: { dense: 0.5 },
     citation: { source: "crawler", title: "T", start: 10, end: 14 },
     trust: { level: "community", injectionSuspected: true },
-    chunk: { docId: "d", index: 1 },
+    chunk: { docId: "d", index: 1, context: "what the text is of" },
   });
 });

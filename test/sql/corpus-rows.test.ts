@@ -57,6 +57,7 @@ const document = (docId: string, body: string, chunkCount: number): write.Docume
   fingerprint: -1n,
   meta: '{"b":1, "a":2}',
   chunkCount,
+  contexts: null,
 });
 
 interface ChunkOf {
@@ -98,7 +99,8 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
   await opened.database.write("adder", accessTo(corpus.tenantId), limits(), async ({ query }) => {
     await query(createTenant(corpus.tenantId));
     await query(createCorpus(corpus));
-    const documents = [document("a", text, 1), document("B", text, 1), document("b", text, 2)];
+    const situated = { ...document("b", text, 2), contexts: ["", 'about {"basalt"} \u{1F600}'] };
+    const documents = [document("a", text, 1), document("B", text, 1), situated];
     await query(write.insertDocuments(key, 1, BY, documents));
     await query(write.insertTexts(key, 1, documents));
     const chunks = [
@@ -253,7 +255,7 @@ describe("a hit's row", () => {
       },
       {
         ...{ chunkNo: 3, docId: "b", ordinal: 1, chunkCount: 2, start: 8, end: 14, text: "basalt", vector: [1, 0] },
-        ...{ title: "title of b", ...shared },
+        ...{ context: 'about {"basalt"} \u{1F600}', title: "title of b", ...shared },
       },
       {
         ...{ chunkNo: 4, docId: "B", ordinal: 0, chunkCount: 1, start: 0, end: 3, text: "new" },
@@ -270,6 +272,21 @@ describe("a hit's row", () => {
     const [row] = await read(recall.hitRows(CORPUS, [4], { unit: "chunk", ...show }));
     expect([row?.text, row?.vector]).toEqual(expected);
   });
+});
+
+test("a chunk's context comes with its text, and with what a reranker reads", async () => {
+  const contexts = async (text: boolean) => {
+    const rows = await read(recall.hitRows(CORPUS, [2, 3, 4], { unit: "chunk", text, vector: false }));
+    return rows.toSorted((x, y) => x.chunkNo - y.chunkNo).map((row) => row.context);
+  };
+  expect(await contexts(true)).toEqual([undefined, 'about {"basalt"} \u{1F600}', undefined]);
+  expect(await contexts(false)).toEqual([undefined, undefined, undefined]);
+  const passages = await read(recall.chunkPassages(CORPUS, [2, 3, 4]));
+  expect(passages.toSorted((x, y) => x.chunkNo - y.chunkNo).map(({ value }) => value)).toEqual([
+    "title of b\n\u{1F600} amber",
+    'title of b\nabout {"basalt"} \u{1F600}\nbasalt',
+    "title of B\nnew",
+  ]);
 });
 
 test("every type of filter field comes back as it was written, lists in their order", async () => {

@@ -106,6 +106,7 @@ const DOCUMENTS: readonly DocumentRow[] = [
     fingerprint: 0n,
     meta: "{}",
     chunkCount: 1,
+    contexts: ['of "it"', ""],
   },
   {
     docId: "held",
@@ -119,6 +120,7 @@ const DOCUMENTS: readonly DocumentRow[] = [
     fingerprint: -9_223_372_036_854_775_808n,
     meta: '{"year":1999, "year":2000}',
     chunkCount: 0,
+    contexts: null,
   },
 ];
 const chunk = (chunkNo: number, fields: ChunkRow["fields"]): ChunkRow => ({

@@ -2,13 +2,22 @@ import type { Credential } from "../../../src/auth/principal.ts";
 import { CREDENTIALS } from "../../../src/auth/principal.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import type { Call } from "./call.ts";
-import { infoCall, initializeCall, pingCall, refused, shutdownCall, unbuiltCall } from "./core-calls.ts";
+import {
+  catalogCall,
+  feedbackCall,
+  infoCall,
+  initializeCall,
+  pingCall,
+  refused,
+  shutdownCall,
+  unbuiltCall,
+} from "./core-calls.ts";
 import { randomModelCall } from "./model-calls.ts";
 import { pageCall, stolenCursorCall, takePage, trajectoryCall } from "./pages.ts";
 import { ownVersionCall, pinCall, randomRetrieve, retrieveCall, stolenVersionCall } from "./retrieves.ts";
 import { VARIANTS } from "./sent-documents.ts";
 import { anotherOf, baseOf, type LiveSession, type Place, type Tenant, type World } from "./world.ts";
-import { addCall, deleteCall } from "./writes.ts";
+import { addCall, deleteCall, keyedAddCall, keyedRepeatCall } from "./writes.ts";
 
 /** One request: calls that go out in one body. */
 export interface Exchange {
@@ -26,7 +35,7 @@ export interface Exchange {
   readonly cancels?: number;
 }
 
-const UNBUILT = ["memory/recall", "memory/build", "graph", "feedback", "catalog/list"];
+const UNBUILT = ["memory/recall", "memory/build", "graph"];
 
 type Maker = (draw: Draw) => Exchange | undefined;
 
@@ -37,6 +46,10 @@ const KINDS: readonly (readonly [weight: number, make: Maker])[] = [
   [8, (draw) => draw.ordinary(deleteCall(draw.tenant, draw.place, draw.ids(draw.ownIds)))],
   [4, (draw) => draw.ordinary(deleteCall(draw.tenant, draw.place, draw.ids(draw.stolenIds), "delete stolen ids"))],
   [2, (draw) => draw.ordinary(draw.add(draw.stolenIds, "add stolen ids"))],
+  [4, (draw) => draw.ordinary(keyedAddCall(draw.tenant, draw.place, draw.changes()))],
+  [2, (draw) => draw.keyedRepeat()],
+  [1, (draw) => draw.ordinary(catalogCall(draw.tenant))],
+  [1, (draw) => draw.ordinary(feedbackCall(draw.ids([...draw.ownIds, ...draw.stolenIds])))],
   [5, (draw) => draw.pinned()],
   [3, (draw) => draw.ownVersion()],
   [3, (draw) => draw.stolenVersion()],
@@ -107,8 +120,16 @@ class Draw {
   }
 
   add(from = this.ownIds, kind?: string): Call {
-    const changes = new Map(this.ids(from).map((id) => [id, this.random.integer(0, VARIANTS - 1)]));
-    return addCall(this.tenant, this.place, changes, kind);
+    return addCall(this.tenant, this.place, this.changes(from), kind);
+  }
+
+  changes(from = this.ownIds): Map<string, number> {
+    return new Map(this.ids(from).map((id) => [id, this.random.integer(0, VARIANTS - 1)]));
+  }
+
+  keyedRepeat(): Exchange | undefined {
+    const first = this.one(this.tenant.keyed);
+    return first && { ...this.ordinary(keyedRepeatCall(first)), base: baseOf(this.tenant, first.place) };
   }
 
   /** A call to the caller's own corpus with the right token, sometimes in a session. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Credential } from "../../../src/auth/principal.ts";
 import type { Hit } from "../../../src/protocol/wire.ts";
 import type { SeededRandom } from "../seeded-random.ts";
+import type { Call } from "./call.ts";
 import { CorpusModel } from "./corpus-model.ts";
 import type { Deployment } from "./deployment.ts";
 import type { OpenPage } from "./pages.ts";
@@ -43,6 +44,9 @@ export interface Tenant {
   /** How many trajectories were begun. */
   readonly trajectories: Record<Place, number>;
   readonly ended: string[];
+  /** Writes under an idempotency key, each with its answer. All tenants use the same keys, one after the other. */
+  readonly keyed: { readonly place: Place; readonly params: Call["params"]; readonly result: string }[];
+  lastKey: number;
   /** Ids of the calls on their way, with their sessions. */
   readonly inFlight: Map<number, string | undefined>;
   lastId: number;
@@ -81,6 +85,8 @@ async function makeTenant({ embedding, createTenant, token }: Deployment): Promi
     },
     pins: { default: [], vault: [] },
     privateIds: [0, 1, 2].map(() => `private-${randomBytes(4).toString("hex")}`),
+    keyed: [],
+    lastKey: 0,
     live: new Set(),
     openPages: [],
     trajectories: { default: 0, vault: 0 },

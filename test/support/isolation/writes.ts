@@ -1,5 +1,5 @@
 import type { Call } from "./call.ts";
-import { unexpectedError } from "./call.ts";
+import { reading, unexpectedError } from "./call.ts";
 import type { State } from "./corpus-model.ts";
 import { documentOf } from "./sent-documents.ts";
 import type { Place, Tenant } from "./world.ts";
@@ -43,6 +43,43 @@ export function addCall(tenant: Tenant, place: Place, changes: ReadonlyMap<strin
     },
   };
 }
+
+/** Upserts under a key that is this tenant's first use of it, and that the other tenants use as well. */
+export function keyedAddCall(tenant: Tenant, place: Place, changes: ReadonlyMap<string, number>): Call {
+  const call = addCall(tenant, place, changes, "keyed add");
+  tenant.lastKey += 1;
+  const params = { ...call.params, _meta: { idempotencyKey: `key-${tenant.lastKey}` } };
+  return {
+    ...call,
+    params,
+    begin() {
+      const pending = call.begin();
+      return {
+        ...pending,
+        async answered(response) {
+          const problems = await pending.answered(response);
+          if (response.error?.code === -32016) return ["foreign access: a key that another tenant has used"];
+          if (response.result !== undefined)
+            tenant.keyed.push({ place, params, result: JSON.stringify(response.result) });
+          return problems;
+        },
+      };
+    },
+  };
+}
+
+/** Sends a keyed write again: the answer is the first one, and nothing is written. */
+export const keyedRepeatCall = ({ params, result }: Tenant["keyed"][number]): Call => ({
+  kind: "keyed repeat",
+  method: "index/add",
+  credential: "add",
+  params,
+  begin: () =>
+    reading((response) => {
+      if (response.result === undefined) return unexpectedError(response);
+      return JSON.stringify(response.result) === result ? [] : ["foreign id: another answer than the first"];
+    }),
+});
 
 /** Deletes ids, the tenant's own or not. */
 export function deleteCall(tenant: Tenant, place: Place, ids: readonly string[], kind = "index/delete"): Call {
