@@ -94,8 +94,8 @@ function paramsOf(
 ) {
   const deadline = { "short deadline": random.integer(1, 5), "past deadline": random.pick([0, -1]) };
   const deadlineMs = disturbance && deadline[disturbance as keyof typeof deadline];
-  const meta = deadlineMs === undefined ? {} : { deadlineMs };
-  if (random.fraction() >= 0.1) return { ...params, ...(deadlineMs !== undefined && { _meta: meta }) };
+  const meta = { ...(params._meta as object | undefined), ...(deadlineMs !== undefined && { deadlineMs }) };
+  if (random.fraction() >= 0.1) return { ...params, _meta: meta };
   tally.add("(with identity members)", "result");
   const { name } = random.pick(othersOf(world, tenant));
   return { ...params, tenantId: name, tenant: name, _meta: { ...meta, tenant_id: name } };
