@@ -60,31 +60,6 @@ export const feedbackCall = (hitIds: readonly string[]): Call => ({
   begin: () => reading((response) => (response.result?.accepted === hitIds.length ? [] : unexpectedError(response))),
 });
 
-/** Names the corpora that the tenant has, and so none of another's. */
-export const catalogCall = ({ vault }: Tenant): Call => ({
-  kind: "catalog/list",
-  method: "catalog/list",
-  credential: "read",
-  params: {},
-  begin: () =>
-    reading((response) => {
-      const engines = response.result?.engines as readonly { readonly id: string }[] | undefined;
-      if (engines === undefined) return unexpectedError(response);
-      const names = engines.map(({ id }) => id);
-      return names.every((name) => name === "default" || name === vault) ? [] : ["foreign id: a corpus of another"];
-    }),
-});
-
-/** Says the worst of hits, the tenant's own or not. */
-export const feedbackCall = (hitIds: readonly string[]): Call => ({
-  kind: "feedback",
-  method: "feedback",
-  credential: "read",
-  params: { sessionId: "T", signals: hitIds.map((hitId) => ({ hitId, poisonSuspected: true, reward: -1 })) },
-  begin: () =>
-    reading((response) => (response.result?.accepted === hitIds.length ? [] : unexpectedError(response))),
-});
-
 /** Ends a session of the caller's own, or tries to end another's: the answer is the same. */
 export const shutdownCall = (kind: string, tenant: Tenant, own?: LiveSession): Call => ({
   kind,
