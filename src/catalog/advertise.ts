@@ -168,10 +168,10 @@ export const withoutCounts = (capabilities: Capabilities): Capabilities =>
 const BEYOND_L1: readonly ((capabilities: Capabilities) => unknown)[] = [
   ({ rerank }) => rerank,
   ({ transform }) => transform,
-  (capabilities) => Object.hasOwn(capabilities, "streaming"),
-  (capabilities) => Object.hasOwn(capabilities, "pagination"),
-  (capabilities) => Object.hasOwn(capabilities, "log"),
-  ({ retrieve = {} }) => "deterministic" in retrieve && "snapshots" in retrieve,
+  ({ streaming }) => streaming,
+  ({ pagination }) => pagination,
+  ({ log }) => log,
+  ({ retrieve }) => retrieve?.deterministic && retrieve.snapshots,
 ];
 const ENOUGH_FOR_L2 = 4;
 

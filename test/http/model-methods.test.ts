@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 interface Parts {
-  readonly config?: Readonly<Record<string, unknown>>;
+  readonly config?: Readonly<Record<string, unknown>> & { readonly capabilities?: Readonly<Record<string, unknown>> };
   readonly reranker?: Answer<{ texts: string[] }>;
   readonly generator?: Answer<{ messages: { content: string }[] }>;
 }
@@ -37,7 +37,8 @@ async function start({ config = {}, ...answers }: Parts = {}): Promise<RcpServer
     },
   });
   const server = await startRcpServer({
-    config,
+    // A catalogue is counted in a database, which none of these methods reaches.
+    config: { ...config, capabilities: { catalog: false, ...config.capabilities } },
     handlers: HANDLERS,
     ...(models.reranker && { reranker: httpReranker(models.reranker) }),
     ...(models.generator && { generator: openAiGenerator(models.generator) }),
