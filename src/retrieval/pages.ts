@@ -1,9 +1,10 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { KeptList } from "../db/ranked-list-store.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { invalidParams, notFound } from "../protocol/errors.ts";
 import type { RankedList } from "../sql/ranked-lists.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";
-import { isSigned, parseCursor, writeCursor } from "./cursor.ts";
+import { type CursorScope, isSigned, parseCursor, writeCursor } from "./cursor.ts";
 import { loadHits, type Page, type Ranked } from "./load-hits.ts";
 import { packEntries, unpackEntries } from "./ranked-entries.ts";
 
@@ -14,33 +15,48 @@ export interface LaterPage extends Page {
   readonly nextCursor: string | undefined;
 }
 
+/** A ranked list that is kept, and the key that signs its cursors. */
+export interface KeptRanking extends KeptList {
+  readonly length: number;
+}
+
 /**
- * Keeps the rest of a ranked list for later pages.
+ * Keeps a ranked list for its later pages.
  *
- * @param used how many places the first page used up
- * @returns the cursor of the second page; undefined when there is none, or when nothing of the first fitted into the budget: the
- *   second would be no other
+ * @returns undefined when the first page surely holds all of it, or pages are switched off
  */
-export async function keepForPages(
-  list: Omit<RankedList, "entries"> & { readonly ranked: readonly Ranked[] },
-  used: number,
+export async function keepRanking(
+  { ranked, indexVersion, candidates }: Omit<RankedList, "entries"> & { readonly ranked: readonly Ranked[] },
+  plan: RetrievalPlan,
+  context: RetrievalContext,
+): Promise<KeptRanking | undefined> {
+  const { rankedLists, owner, access } = context;
+  const mayGoOn = ranked.length > plan.k || plan.tokenBudget !== undefined;
+  if (rankedLists === undefined || !mayGoOn) return undefined;
+  const kept = ranked.slice(0, plan.maxCandidateK);
+  const list = { indexVersion, candidates, entries: packEntries(kept) };
+  return { ...(await rankedLists.keep(owner, list, access, statementLimits(context))), length: kept.length };
+}
+
+/**
+ * The cursor of the page after this one.
+ *
+ * @param from how many places of the list were used up before the page
+ * @returns undefined at the end of the list, and when nothing fitted into the budget: the next page would be no other
+ */
+function cursorAfter(page: Page, from: number, list: KeptRanking, scope: CursorScope): string | undefined {
+  const offset = from + page.used;
+  if (page.used === 0 || offset >= list.length) return undefined;
+  return writeCursor({ listId: list.listId, offset }, scope, list.key);
+}
+
+export const secondCursor = (
+  page: Page,
+  kept: KeptRanking | undefined,
   plan: RetrievalPlan,
   corpus: Corpus,
-  context: RetrievalContext,
-): Promise<string | undefined> {
-  const { ranked, indexVersion, candidates } = list;
-  const { rankedLists, owner, access } = context;
-  const kept = ranked.slice(0, plan.maxCandidateK);
-  if (rankedLists === undefined || used === 0 || used >= kept.length) return undefined;
-  const entries = packEntries(kept);
-  const { listId, key } = await rankedLists.keep(
-    owner,
-    { indexVersion, candidates, entries },
-    access,
-    statementLimits(context),
-  );
-  return writeCursor({ listId, offset: used }, { owner, corpus: corpus.name, plan }, key);
-}
+  { owner }: RetrievalContext,
+): string | undefined => kept && cursorAfter(page, 0, kept, { owner, corpus: corpus.name, plan });
 
 /**
  * The page that a cursor names: no model is asked and nothing is recalled. Chunks that were withdrawn since are left out.
@@ -66,9 +82,8 @@ export async function laterPage(
   const ranked = unpackEntries(list.entries);
   const page = await loadHits(ranked.slice(place.offset), indexVersion, corpus, plan, context);
   if (page === undefined) throw expired();
-  const offset = place.offset + page.used;
-  const hasNext = page.used > 0 && offset < ranked.length;
-  const nextCursor = hasNext ? writeCursor({ listId: place.listId, offset }, scope, key) : undefined;
+  const kept = { listId: place.listId, key, length: ranked.length };
+  const nextCursor = cursorAfter(page, place.offset, kept, scope);
   return { ...page, indexVersion, candidates, nextCursor };
 }
 

@@ -5,7 +5,7 @@ import type { RetrievalContext } from "./context.ts";
 import { findCandidates, versionGone } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
 import { emptyPage, loadHits, type Page, type Ranked } from "./load-hits.ts";
-import { keepForPages, laterPage } from "./pages.ts";
+import { keepRanking, laterPage, secondCursor } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
 import { diversifyStage, recencyStage, rerankStage } from "./rank-stages.ts";
 import type { Question } from "./recall.ts";
@@ -68,9 +68,12 @@ async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, contex
   if (corpus === undefined || ranking === undefined)
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
   const { ranked, ...rest } = ranking;
-  const page = await loadHits(ranked, plan.indexVersion, corpus, plan, context);
+  const [page, kept] = await Promise.all([
+    loadHits(ranked, plan.indexVersion, corpus, plan, context),
+    keepRanking(ranking, plan, context),
+  ]);
   if (page === undefined) throw versionGone();
-  const nextCursor = await keepForPages(ranking, page.used, plan, corpus, context);
+  const nextCursor = secondCursor(page, kept, plan, corpus, context);
   return { ...page, ...rest, nextCursor, rewrittenQuery };
 }
 

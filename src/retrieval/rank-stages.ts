@@ -18,6 +18,9 @@ export interface Stage {
   readonly context: RetrievalContext;
 }
 
+/** Candidates that are compared with each other; whatever comes after them stays where it is. The work grows with the square. */
+const MAX_POOL = 500;
+
 type Candidates = readonly ScoredCandidate[];
 
 export async function rerankStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
@@ -43,10 +46,11 @@ export async function recencyStage(
 
 export async function diversifyStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
   if (plan.mmr === undefined) return candidates;
-  const vectors = await factsOf(candidates, (numbers) => chunkVectors(corpus, numbers), context);
-  const diverse = await diversify(candidates, vectors, plan.mmr.lambda, context.limits.signal);
+  const pool = candidates.slice(0, Math.min(plan.candidateK, MAX_POOL));
+  const vectors = await factsOf(pool, (numbers) => chunkVectors(corpus, numbers), context);
+  const diverse = await diversify(pool, vectors, plan.mmr.lambda, context.limits.signal);
   reportStage(context, "diversify");
-  return diverse;
+  return [...diverse, ...candidates.slice(pool.length)];
 }
 
 async function factsOf<Value>(
