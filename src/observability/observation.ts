@@ -2,7 +2,12 @@
  * Everything worth logging or counting, as one union: call sites say what happened, the logger decides what to do with it.
  * No member may hold a query, a text, a token, a header's value or a meta value.
  */
-export type Observation =
+export type Observation = Happening & {
+  /** The trace of the call that it belongs to, if its caller named one (RCP §17.2). */
+  readonly traceId?: string;
+};
+
+type Happening =
   | { readonly kind: "listening"; readonly url: string }
   | { readonly kind: "stopping"; readonly reason: string }
   | {
@@ -12,7 +17,6 @@ export type Observation =
       readonly corpus: string | undefined;
       readonly code: number;
       readonly latencyMs: number;
-      readonly traceId?: string;
     }
   | {
       readonly kind: "token-refused";

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Handler, Services } from "../methods/handler.ts";
+import type { Observe } from "../observability/observation.ts";
 import { RpcError, rateLimited } from "../protocol/errors.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
@@ -44,7 +45,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
         cancelNamed(message, request);
         return undefined;
       case "refusal":
-        record(request, undefined, message.error.code, performance.now() - receivedAt);
+        record(observe, request, undefined, message.error.code, performance.now() - receivedAt);
         return encodeError(message.id, message.error);
       case "call":
         // What several calls at once report could not be told apart by a caller that used a token twice, so a batch reports nothing.
@@ -66,11 +67,12 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     notify: Notify | undefined,
   ) {
     const startedAt = performance.now();
+    const observeCall = traced(observe, traceIdOf(call.params));
     const notifier = createNotifier(knownName(call.method), call.params, notify);
     const settle = (code: number, text: string) => {
       const latencyMs = performance.now() - startedAt;
       notifier.answered(code, latencyMs);
-      record(request, call, code, latencyMs);
+      record(observeCall, request, call, code, latencyMs);
       return text;
     };
     try {
@@ -79,14 +81,16 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) =>
-        cancellable(call, request, deadline.cancel, () => climb({ call, request, deadline, notifier }, rungs)),
+        cancellable(call, request, deadline.cancel, () =>
+          climb({ call, request, deadline, notifier, observe: observeCall }, rungs),
+        ),
       );
       return settle(0, encodeResult(call.id, result));
     } catch (error) {
       const refusal = error instanceof RpcError ? error : internalError();
       const where = knownName(call.method);
-      if (error !== refusal) observe({ kind: "internal-error", where, error });
-      else if (isBackendFailure(refusal)) observe(backendFailed(where, refusal));
+      if (error !== refusal) observeCall({ kind: "internal-error", where, error });
+      else if (isBackendFailure(refusal)) observeCall(backendFailed(where, refusal));
       return settle(refusal.code, encodeError(call.id, refusal));
     }
   }
@@ -116,16 +120,20 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     if (id !== null && session !== undefined) inFlight.cancel({ principal: request.principal, session, id });
   }
 
-  function record(request: RpcRequest, call: CallMessage | undefined, code: number, latencyMs: number): void {
-    const traceId = traceIdOf(call?.params);
-    observe({
+  function record(
+    tell: Observe,
+    request: RpcRequest,
+    call: CallMessage | undefined,
+    code: number,
+    latencyMs: number,
+  ): void {
+    tell({
       kind: "request",
       method: call === undefined ? UNKNOWN : knownName(call.method),
       tenant: request.principal.tenantId,
       corpus: request.path.corpus,
       code,
       latencyMs,
-      ...(traceId !== undefined && { traceId }),
     });
   }
 
@@ -168,6 +176,10 @@ function usableDeadline(params: unknown): number {
   const deadlineMs = deadlineOf(params);
   return deadlineMs !== undefined && deadlineMs > 0 ? deadlineMs : Number.POSITIVE_INFINITY;
 }
+
+/** Every log line of a call carries its trace, not its last one alone. */
+const traced = (observe: Observe, traceId: string | undefined): Observe =>
+  traceId === undefined ? observe : (observation) => observe({ ...observation, traceId });
 
 const UNKNOWN = "unknown";
 

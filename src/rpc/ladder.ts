@@ -2,6 +2,7 @@ import type { Capabilities, Capability } from "../catalog/advertise.ts";
 import { capabilitiesFor } from "../methods/capabilities.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import { countReadable } from "../methods/readable-corpora.ts";
+import type { Observe } from "../observability/observation.ts";
 import { capabilityMissing, invalidRequest, notInitialized, unauthorized, unknownMethod } from "../protocol/errors.ts";
 import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
@@ -28,6 +29,7 @@ export interface Climber {
   readonly request: RpcRequest;
   readonly deadline: Deadline;
   readonly notifier: Notifier;
+  readonly observe: Observe;
 }
 
 /**
@@ -35,7 +37,8 @@ export interface Climber {
  *
  * @throws RpcError -32001, -32600, -32004, -32012, -32003, -32602, -32014; whatever the handler throws
  */
-export async function climb({ call, request, deadline, notifier }: Climber, rungs: Rungs): Promise<object> {
+export async function climb(climber: Climber, rungs: Rungs): Promise<object> {
+  const { call, request, deadline, notifier, observe } = climber;
   const { services, handlers, sessions } = rungs;
   const { principal } = request;
   const session = await sessionFor(call.method, request, deadline, rungs);
@@ -55,14 +58,14 @@ export async function climb({ call, request, deadline, notifier }: Climber, rung
 
   const params = checkParams(method, call.params, services.config.limits.maxJsonDepth);
   for (const name of identityMembers(params))
-    services.observe({ kind: "identity-ignored", tenant: principal.tenantId, member: name });
+    observe({ kind: "identity-ignored", tenant: principal.tenantId, member: name });
 
   const { signal, remainingMs } = deadline;
   const report = notifier.reporter();
   const result = await handler(
     params,
     { principal, corpus: request.path.corpus, capabilities, signal, remainingMs, report },
-    services,
+    { ...services, observe },
   );
   return await touchSession(
     method,

@@ -340,7 +340,7 @@ describe("a batch", () => {
 });
 
 test("where streaming is off it is not advertised, and every answer is JSON", async () => {
-  const quiet = await startRcpServer({ config: { capabilities: { streaming: false } } });
+  const quiet = await startRcpServer({ config: { capabilities: { streaming: false, catalog: false } } });
   try {
     const info = await quiet.call("info");
     expect(info.body?.result?.capabilities).not.toHaveProperty("streaming");

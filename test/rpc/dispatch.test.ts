@@ -374,6 +374,26 @@ describe("what is observed", () => {
     ]);
   });
 
+  test("of whatever happens in a call carries its trace id", async () => {
+    const { send, observations } = dispatcherWith({
+      retrieve: async (_params, _call, { observe }) => {
+        observe({ kind: "warning", text: "the method's own" });
+        throw new Error("a bug");
+      },
+      embed: async () => {
+        throw backendUnavailable({ retryable: true, detail: "the model is out of reach" });
+      },
+    });
+    for (const method of ["retrieve", "embed"])
+      await send(call(1, method, { tenant: "globex", _meta: { traceId: "abc-123" } }));
+
+    expect(observations.map(({ kind, traceId }) => [kind, traceId])).toEqual(
+      ["identity-ignored", "warning", "internal-error", "request", "identity-ignored", "backend-failed", "request"].map(
+        (kind) => [kind, "abc-123"],
+      ),
+    );
+  });
+
   test("of an identity in params is its place, once, and never its value", async () => {
     const { send, observations } = dispatcherWith({});
     const params = {
