@@ -32,10 +32,14 @@ export function readSession(
   const session = {
     token: typeof token === "string" && TOKEN.test(token) ? token : undefined,
     params,
-    agreed: { protocolVersion, capabilities },
+    agreed: { protocolVersion, capabilities: withoutCounts(capabilities) },
   };
   return { session, shown: token === undefined ? result : { ...result, _meta: shownMeta } };
 }
+
+/** How many engines a catalogue has is no promise: `catalog/list` says which there are now (RCP §7.13). */
+const withoutCounts = (capabilities: unknown): unknown =>
+  isObject(capabilities) && isObject(member(capabilities, "catalog")) ? { ...capabilities, catalog: {} } : capabilities;
 
 export const isSessionLost = (outcome: Outcome): boolean =>
   "error" in outcome && outcome.error.code === ErrorCode.NotInitialized;

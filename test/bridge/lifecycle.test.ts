@@ -210,6 +210,19 @@ describe("§13.2 a session that the server no longer knows", () => {
     expect((await ask("retrieve")).result).toEqual({ session: "s2" });
   });
 
+  test("with another number of engines in its catalogue is the same, and without a catalogue is not", async () => {
+    const { answer, forget } = forgetful((opened) =>
+      opened < 3 ? { retrieve: {}, catalog: { engines: opened } } : { retrieve: {} },
+    );
+    const { initialize, ask, bridge } = await openBridge(answer);
+    await initialize();
+    forget();
+    expect((await ask("retrieve")).result).toEqual({ session: "s2" });
+    forget();
+    expect((await ask("retrieve")).error).toMatchObject({ code: -32010, data: { retryable: false } });
+    expect(await bridge.ended).toBe("changed");
+  });
+
   test("that is lost again at once is -32010, never -32001: the client has done its part", async () => {
     const { initialize, ask, server } = await openBridge(
       withSessions((call, response) => sendError(call, response, -32001)),
