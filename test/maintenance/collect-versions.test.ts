@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TenantId } from "../../src/catalog/corpus.ts";
+import type { Database, OperatorDatabase } from "../../src/db/database.ts";
 import { collectVersions } from "../../src/maintenance/collect-versions.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import type { RpcError } from "../../src/protocol/errors.ts";
@@ -198,4 +199,85 @@ test("beside writers and pinned readers: an answer is whole, or the version is g
   await fresh.add(texts);
   // The same documents in a corpus without a past have the same scores.
   expect(newest).toEqual(await answersOf(fresh));
+});
+
+describe("at the worst moment", () => {
+  /** The database, with something done before its `nth` read as the reader. */
+  function interrupted(nth: number, work: () => Promise<unknown>): Database {
+    let reads = 0;
+    const { database } = opened;
+    return {
+      kind: database.kind,
+      async read(role, access, statements, limits) {
+        if (role === "reader" && ++reads === nth) await work();
+        return await database.read(role, access, statements, limits);
+      },
+      write: (role, access, limits, work) => database.write(role, access, limits, work),
+      isReachable: (timeoutMs) => database.isReachable(timeoutMs),
+      close: async () => {},
+    };
+  }
+
+  async function replaced() {
+    const tenantId = freshTenant();
+    const caller = callerOf(opened.database, tenantId, { config });
+    const documents = ["a", "b", "c", "d"].map((id) => ({ id, text: `amber ${id}` }));
+    const { _meta } = await caller.add(documents);
+    const answer = await caller.retrieve({ query: "amber", k: 2 });
+    await caller.add(documents.map(({ id }) => ({ id, text: `coral ${id}` })));
+    await caller.add([{ id: "e", text: "dune" }]);
+    await oldBy(tenantId, 25, 2);
+    return { tenantId, caller, first: _meta.indexVersion, answer };
+  }
+
+  test.each([2, 3, 4, 5])(
+    "a pinned answer that has read its version %i times already is not given with holes",
+    async (nth) => {
+      const { tenantId, first } = await replaced();
+      const reader = callerOf(
+        interrupted(nth, () => collect()),
+        tenantId,
+        { config },
+      );
+      const pinned = reader.retrieve({ query: "amber", indexVersion: first, mmr: {} });
+      expect(await codeOf(pinned)).toEqual([-32010, false]);
+    },
+  );
+
+  test("a page of a version that was collected meanwhile has expired", async () => {
+    const { caller, answer } = await replaced();
+    await collect();
+    const page = caller.retrieve({ query: "amber", k: 2, cursor: answer.nextCursor });
+    expect(await codeOf(page)).toEqual([-32015, undefined]);
+  });
+
+  test("a writer that comes between reading and writing over a posting loses none", async () => {
+    const { tenantId, caller } = await replaced();
+    let written: Promise<unknown> | undefined;
+    const { operator } = opened;
+    const hurried: OperatorDatabase = {
+      read: (statement) => operator.read(statement),
+      stream: (statement, batch) => operator.stream(statement, batch),
+      close: async () => {},
+      write: (work) =>
+        operator.write((transaction) =>
+          work({
+            async query(statement) {
+              const rows = await transaction.query(statement);
+              if (written === undefined && statement.text.includes("encode(packed")) {
+                written = caller.add([{ id: "f", text: "amber amber" }]);
+                await new Promise((resolve) => setTimeout(resolve, 300));
+              }
+              return rows;
+            },
+          }),
+        ),
+    };
+    await Array.fromAsync(collectVersions(hurried, 24));
+    await written;
+    expect(await caller.ids({ query: "amber", mode: "sparse" })).toEqual(["f"]);
+    expect(await rowsOf(sql`select n from pgrcp.postings where tenant_id = ${tenantId} and term = 'amber'`)).toEqual([
+      { n: 1 },
+    ]);
+  });
 });

@@ -5,6 +5,7 @@ import { filterFields } from "../../src/plan/filter-fields.ts";
 import type { Hit, Progress, RetrieveResult } from "../../src/protocol/wire.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
+import { testEmbeddingModel } from "../support/test-embedding.ts";
 
 /** What a retrieve does beyond recall (RCP §7.7), on a real database. The test model counts two special tokens for each text. */
 
@@ -324,6 +325,23 @@ describe("rewrite", () => {
     expect(ids(result).sort()).toEqual(["a", "b", "c"]);
     expect(result.hits[0]?.score).toBeGreaterThan(1 / 61);
     expect(result.rewrittenQuery).toBe("pear\napple slate");
+  });
+
+  test("all queries read one version, whatever is written between them", async () => {
+    const tenantId = freshTenant();
+    const writerOf = callerOf(opened.database, tenantId, { config });
+    await writerOf.add(documents);
+    const model = testEmbeddingModel();
+    let asked = 0;
+    const embed: typeof model.embed = async (texts, kind, signal) => {
+      if (kind === "query" && ++asked === 2) await writerOf.add([{ id: "late", text: "pear pear" }]);
+      return await model.embed(texts, kind, signal);
+    };
+    const { generator } = writer("pear");
+    const caller = callerOf(opened.database, tenantId, { config, generator, embedding: { ...model, embed } });
+    const result = await caller.retrieve({ query: "apple", mode: "dense", rewrite: "multi-query" });
+    expect(asked).toBe(2);
+    expect(ids(result).sort()).toEqual(["a", "b", "c"]);
   });
 
   test("hyde: the passage is embedded in the query's place, words are the query's own", async () => {
