@@ -327,3 +327,15 @@ describe("the thread", () => {
     await engine.close();
   });
 });
+
+test("a database whose engine cannot be closed gives its directory back all the same", async () => {
+  const broken = { close: () => Promise.reject(new Error("the disk is full")) } as unknown as EmbeddedEngine;
+  let released = 0;
+  const { database } = embeddedOver(broken, async () => {
+    released += 1;
+  });
+
+  await expect(database.close()).rejects.toThrow("the disk is full");
+
+  expect(released).toBe(1);
+});
