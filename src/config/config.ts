@@ -157,6 +157,7 @@ const limits = z
     maxSignalsPerFeedback: positive.default(100),
     maxEnginesPerCatalog: positive.default(100),
     maxSessionIdBytes: positive.default(256),
+    maxHitCharacters: positive.default(2_000_000),
     maxIdempotencyKeyBytes: positive.default(256),
   })
   .prefault({});

@@ -47,6 +47,7 @@ export function offerOf(
       filterLimits: filter,
       maxQueryBytes: limits.maxQueryBytes,
       maxSessionIdBytes: limits.maxSessionIdBytes,
+      maxHitCharacters: limits.maxHitCharacters,
       rerank: reranks && { method: reranks.method, model: reranks.identity, maxCandidates: reranks.maxCandidates },
       rewrite: capabilities.rewrite && writes ? capabilities.transformMethods : [],
       mmr: capabilities.mmr,

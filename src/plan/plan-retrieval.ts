@@ -42,6 +42,7 @@ export interface RetrievalOffer extends StageOffer {
   readonly filterLimits: FilterLimits;
   readonly maxQueryBytes: number;
   readonly maxSessionIdBytes: number;
+  readonly maxHitCharacters: number;
   /** Versions can be asked for and are told. */
   readonly snapshots: boolean;
   readonly pagination: boolean;
@@ -92,6 +93,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
     minScore: readNumber(params, "minScore"),
     mmr: planMmr(params, offer, leaveOut),
     tokenBudget: planTokenBudget(params, offer, leaveOut),
+    maxHitCharacters: offer.maxHitCharacters,
     includeText: readBoolean(params, "includeText") ?? true,
     includeVectors: readBoolean(params, "includeVectors") ?? false,
     seed: readInteger(params, "seed"),

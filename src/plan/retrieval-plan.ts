@@ -53,6 +53,8 @@ export interface RetrievalPlan {
   readonly mmr: { readonly lambda: number } | undefined;
   /** Most tokens that the hits' bodies have together, by the embedding model's count. */
   readonly tokenBudget: number | undefined;
+  /** Most text of whole documents in one answer. */
+  readonly maxHitCharacters: number;
   readonly includeText: boolean;
   readonly includeVectors: boolean;
   /** Fixes nothing, for every stage of this server is deterministic. Only stages that ask another service are not. */

@@ -32,8 +32,8 @@ export const emptyPage = ({ tokenBudget }: RetrievalPlan): Page => ({
 });
 
 /**
- * The next hits of a ranked list: at most `k`, and as many as fit into the budget, whichever binds first. A chunk that was withdrawn
- * since it was ranked is left out.
+ * The next hits of a ranked list: at most `k`, and as many as fit into the budget and into one answer, whichever binds first. A chunk
+ * that was withdrawn since it was ranked is left out.
  *
  * @param ranked what is left of the list
  * @param pin the version that must still be there, or else what was read of it may have holes: its token goes before its rows do
@@ -46,7 +46,7 @@ export async function loadHits(
   plan: RetrievalPlan,
   context: RetrievalContext,
 ): Promise<Page | undefined> {
-  const places = ranked.slice(0, plan.k);
+  const places = await fittingPlaces(ranked.slice(0, plan.k), corpus, plan, context);
   const { unit, includeText, includeVectors, tokenBudget } = plan;
   const show = { unit, text: includeText || tokenBudget !== undefined, vector: includeVectors };
   const numbers = places.map(({ chunkNo }) => chunkNo);
@@ -68,6 +68,26 @@ export async function loadHits(
     tokens,
     notes: note === undefined ? [] : [note],
   };
+}
+
+/** Chunks are short; how long whole documents are is asked before their texts are read. The first one is always shown. */
+async function fittingPlaces(
+  places: readonly Ranked[],
+  corpus: Corpus,
+  { unit, includeText, tokenBudget, maxHitCharacters }: RetrievalPlan,
+  context: RetrievalContext,
+): Promise<readonly Ranked[]> {
+  const isShort = unit === "chunk" || (!includeText && tokenBudget === undefined);
+  if (isShort || places.length === 0) return places;
+  const numbers = places.map(({ chunkNo }) => chunkNo);
+  const rows = await readRows(context, hitRows(corpus, numbers, { unit, text: false, vector: false }));
+  const lengths = new Map(rows.map(({ chunkNo, end }) => [chunkNo, end]));
+  let characters = 0;
+  const tooFar = places.findIndex(({ chunkNo }, index) => {
+    characters += lengths.get(chunkNo) ?? 0;
+    return index > 0 && characters > maxHitCharacters;
+  });
+  return tooFar < 0 ? places : places.slice(0, tooFar);
 }
 
 async function pack<Item extends { readonly row: HitRow }>(

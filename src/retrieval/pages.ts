@@ -31,7 +31,7 @@ export async function keepRanking(
   context: RetrievalContext,
 ): Promise<KeptRanking | undefined> {
   const { rankedLists, owner, access } = context;
-  const mayGoOn = ranked.length > plan.k || plan.tokenBudget !== undefined;
+  const mayGoOn = ranked.length > plan.k || plan.tokenBudget !== undefined || plan.unit === "document";
   if (rankedLists === undefined || !mayGoOn) return undefined;
   const kept = ranked.slice(0, plan.maxCandidateK);
   const list = { indexVersion, candidates, entries: packEntries(kept) };

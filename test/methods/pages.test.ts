@@ -98,6 +98,27 @@ describe("the union of all pages is one large page", () => {
     expect(pages.every(({ usage }) => usage.tokens === 14)).toBe(true);
   });
 
+  test("with more text of whole documents than one answer holds", async () => {
+    const { caller } = await filled({ config: { ...config, limits: { maxHitCharacters: 100 } } });
+    const question = { query: "apple", mode: "dense", candidateK: 40, unit: "document", k: 40 };
+    const pages = await pagesOf(caller, question);
+    expect(new Set(pages.flatMap(({ hits }) => hits.map(({ id }) => id))).size).toBe(40);
+    for (const { hits } of pages) {
+      const characters = hits.reduce((sum, { text = "" }) => sum + text.length, 0);
+      expect(characters).toBeLessThanOrEqual(100);
+      expect(hits.length).toBeGreaterThan(1);
+    }
+    // Without texts there is nothing to bound.
+    expect((await caller.retrieve({ ...question, includeText: false })).hits).toHaveLength(40);
+  });
+
+  test("a document longer than one answer holds is shown all the same, alone", async () => {
+    const { caller } = await filled({ config: { ...config, limits: { maxHitCharacters: 1 } } });
+    const { hits, nextCursor } = await caller.retrieve({ query: "apple", unit: "document" });
+    expect(hits).toHaveLength(1);
+    expect(nextCursor).toBeDefined();
+  });
+
   test("a budget that nothing fits into has no next page, which could be no other", async () => {
     const { caller } = await filled();
     expect(await caller.retrieve({ query: "apple", tokenBudget: 1 })).not.toHaveProperty("nextCursor");

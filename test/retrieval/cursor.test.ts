@@ -20,6 +20,7 @@ const PLAN: RetrievalPlan = {
   minScore: undefined,
   mmr: undefined,
   tokenBudget: undefined,
+  maxHitCharacters: 5000,
   includeText: true,
   includeVectors: false,
   seed: undefined,
