@@ -4,7 +4,6 @@ set local role pgrcp_owner;
 
 create table pgrcp_state.feedback (
   tenant_id           text collate "C" not null check (tenant_id <> ''),
-  received_at         timestamptz not null default now(),
   call_id             uuid not null,
   place               integer not null,        -- of the signal in its call
   corpus              text not null,
@@ -20,10 +19,17 @@ create table pgrcp_state.feedback (
   reward              float8 check (reward between -1 and 1),
   poison_suspected    boolean,
   injection_suspected boolean,
-  primary key (tenant_id, received_at, call_id, place)
+  received_at         timestamptz not null default now(),
+  expires_at          timestamptz not null,
+  primary key (tenant_id, call_id, place)
 );
 
+create index feedback_expiry on pgrcp_state.feedback (tenant_id, expires_at);
+
 select pgrcp_admin.protect_tenant_table('pgrcp_state.feedback', '{pgrcp_state}');
+
+-- What was said is not taken back before its time.
+create policy feedback_expired_only on pgrcp_state.feedback as restrictive for delete to pgrcp_state using (expires_at <= now());
 
 grant select, insert, delete on pgrcp_state.feedback to pgrcp_state;
 grant select, insert, update, delete on pgrcp_state.feedback to pgrcp_operator;

@@ -56,6 +56,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./documents.ts")).registerDocuments,
   },
   {
+    name: "feedback",
+    summary: "list what callers say of hits",
+    load: async () => (await import("./feedback.ts")).registerFeedback,
+  },
+  {
     name: "collect",
     summary: "delete for good what is older than retention.versionHours",
     load: async () => (await import("./collect.ts")).registerCollect,

@@ -4,6 +4,7 @@ import type { OperatorDatabase } from "../db/database.ts";
 import { collect } from "../maintenance/collect.ts";
 import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
+import { listFeedback } from "../maintenance/feedback.ts";
 import { createTenant, listTenants } from "../maintenance/tenants.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
@@ -105,6 +106,12 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
   [
     "versions.collect",
     command(z.strictObject({}), ({ database, config }) => collect(database, config.retention.versionHours)),
+  ],
+  [
+    "feedback.list",
+    command(z.strictObject({ tenant: text, limit: z.int().min(1) }), ({ database }, { tenant, limit }) =>
+      rowsOf(listFeedback(database, tenant, limit)),
+    ),
   ],
   ["documents.export", command(address, ({ database }, corpus) => exportDocuments(database, corpus))],
 ]);

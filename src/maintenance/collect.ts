@@ -1,4 +1,5 @@
 import type { OperatorDatabase } from "../db/database.ts";
+import { deleteExpiredFeedback } from "../sql/feedback.ts";
 import { deleteExpiredKeys } from "../sql/idempotency.ts";
 import { deleteExpiredRankedLists } from "../sql/ranked-lists.ts";
 import { deleteExpiredSessions } from "../sql/sessions.ts";
@@ -17,6 +18,7 @@ export async function* collect(database: OperatorDatabase, keptHours: number): A
     deleteExpiredTrajectories(undefined),
     deleteExpiredRankedLists(undefined),
     deleteExpiredKeys(undefined),
+    deleteExpiredFeedback(undefined),
   ])
     await database.write((transaction) => transaction.query(statement));
   yield* collectVersions(database, keptHours);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hashOf } from "../db/state-owner.ts";
 import { planFeedback } from "../plan/plan-feedback.ts";
-import { deleteOldFeedback, insertFeedback } from "../sql/feedback.ts";
+import { deleteExpiredFeedback, insertFeedback } from "../sql/feedback.ts";
 import { findCorpus } from "./find-corpus.ts";
 import type { Handler } from "./handler.ts";
 
@@ -15,17 +15,17 @@ export const feedback: Handler = async (params, call, services) => {
   if (signals.length === 0) return { accepted: 0 };
   const { tenantId, issuer, subject, client } = call.principal;
   const { corpus } = call;
-  const { retentionDays, maxSignalsPerTenant, storeQueries } = services.config.feedback;
+  const settings = services.config.feedback;
   const record = {
     ...{ tenantId, issuer, subject, client, corpus },
     callId: randomUUID(),
     sessionHash: sessionId === undefined ? null : hashOf(corpus, sessionId),
-    query: storeQueries ? (query ?? null) : null,
+    query: settings.storeQueries ? (query ?? null) : null,
   };
   const [, kept] = await services.database.read(
     "state",
     call.principal,
-    [deleteOldFeedback(tenantId, retentionDays), insertFeedback(record, signals, maxSignalsPerTenant)],
+    [deleteExpiredFeedback(tenantId), insertFeedback(record, signals, settings)],
     { signal: call.signal, timeoutMs: call.remainingMs() },
   );
   if (kept.length === signals.length) return { accepted: kept.length };

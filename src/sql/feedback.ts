@@ -17,20 +17,25 @@ export interface FeedbackCall {
   readonly query: string | null;
 }
 
-/** A row for each signal that was kept: the first ones, as far as the tenant's `maxSignals` leave room. */
+export interface FeedbackRoom {
+  readonly retentionDays: number;
+  readonly maxSignalsPerTenant: number;
+}
+
+/** A row for each signal that was kept: the first ones, as far as the tenant has room. */
 export function insertFeedback(
   call: FeedbackCall,
   signals: readonly FeedbackSignal[],
-  maxSignals: number,
+  { retentionDays, maxSignalsPerTenant }: FeedbackRoom,
 ): Statement<true> {
   const flag = (name: "used" | "cited" | "helpful" | "poisonSuspected" | "injectionSuspected") =>
     signals.map((signal) => text(signal[name]));
   return compile(
-    sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, session_hash, query, hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected)
-select ${call.tenantId}, ${call.callId}::uuid, s.place, ${call.corpus}, ${call.issuer}, ${call.subject}, ${call.client}, ${call.sessionHash}::bytea, case when s.place = 1 then ${call.query} end, s.hit_id, s.used, s.cited, s.helpful, s.reward, s.poison_suspected, s.injection_suspected
+    sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, session_hash, query, hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected, expires_at)
+select ${call.tenantId}, ${call.callId}::uuid, s.place, ${call.corpus}, ${call.issuer}, ${call.subject}, ${call.client}, ${call.sessionHash}::bytea, case when s.place = 1 then ${call.query} end, s.hit_id, s.used, s.cited, s.helpful, s.reward, s.poison_suspected, s.injection_suspected, now() + make_interval(days => ${retentionDays}::int)
 from unnest(${signals.map(({ hitId }) => hitId)}::text[], ${flag("used")}::boolean[], ${flag("cited")}::boolean[], ${flag("helpful")}::boolean[], ${signals.map(({ reward }) => text(reward))}::float8[], ${flag("poisonSuspected")}::boolean[], ${flag("injectionSuspected")}::boolean[])
 with ordinality as s(hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected, place)
-order by s.place limit greatest(0, ${maxSignals}::bigint - (select count(*) from pgrcp_state.feedback where tenant_id = ${call.tenantId}))
+order by s.place limit greatest(0, ${maxSignalsPerTenant}::bigint - (select count(*) from pgrcp_state.feedback where tenant_id = ${call.tenantId}))
 returning true as kept`,
     () => true,
   );
@@ -39,10 +44,7 @@ returning true as kept`,
 const text = (value: boolean | number | undefined): string | null => (value === undefined ? null : String(value));
 
 /** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteOldFeedback(tenantId: TenantId | undefined, retentionDays: number): Statement {
+export function deleteExpiredFeedback(tenantId: TenantId | undefined): Statement {
   const whose = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(
-    sql`delete from pgrcp_state.feedback where ${whose}received_at <= now() - make_interval(days => ${retentionDays}::int)`,
-    noRows,
-  );
+  return compile(sql`delete from pgrcp_state.feedback where ${whose}expires_at <= now()`, noRows);
 }

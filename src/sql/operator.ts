@@ -188,6 +188,54 @@ from pgrcp.documents d ${textOf} where ${liveIn(tenantId, corpus)} and d.doc_id 
   );
 }
 
+export interface FeedbackRow {
+  readonly corpus: string;
+  readonly hitId: string;
+  readonly signals: number;
+  readonly callers: number;
+  /** From here on callers, not signals. */
+  readonly poisonSuspected: number;
+  readonly injectionSuspected: number;
+  readonly used: number;
+  readonly cited: number;
+  readonly helpful: number;
+  readonly unhelpful: number;
+  /** The mean over callers of each one's mean; null when none gave any. */
+  readonly reward: number | null;
+  readonly lastAt: string;
+}
+
+/** A row for each hit that callers spoke of, the most suspected first. Whoever speaks often has one vote all the same. */
+export function selectFeedback(tenantId: string, limit: number): Statement<FeedbackRow> {
+  return compile(
+    sql`with votes as (
+  select corpus, hit_id, count(*) as signals, bool_or(poison_suspected) as poison_suspected, bool_or(injection_suspected) as injection_suspected,
+    bool_or(used) as used, bool_or(cited) as cited, bool_or(helpful) as helpful, bool_or(not helpful) as unhelpful, avg(reward) as reward, max(received_at) as last_at
+  from pgrcp_state.feedback where tenant_id = ${tenantId} group by corpus, hit_id, issuer, subject
+)
+select corpus, hit_id, sum(signals)::bigint as signals, count(*) as callers,
+  count(*) filter (where poison_suspected) as poison_suspected, count(*) filter (where injection_suspected) as injection_suspected,
+  count(*) filter (where used) as used, count(*) filter (where cited) as cited,
+  count(*) filter (where helpful) as helpful, count(*) filter (where unhelpful) as unhelpful, avg(reward) as reward, max(last_at) as last_at
+from votes group by corpus, hit_id
+order by count(*) filter (where poison_suspected or injection_suspected) desc, count(*) desc, corpus, hit_id limit ${limit}::int`,
+    (row) => ({
+      corpus: row.corpus as string,
+      hitId: row.hit_id as string,
+      signals: count(row.signals),
+      callers: count(row.callers),
+      poisonSuspected: count(row.poison_suspected),
+      injectionSuspected: count(row.injection_suspected),
+      used: count(row.used),
+      cited: count(row.cited),
+      helpful: count(row.helpful),
+      unhelpful: count(row.unhelpful),
+      reward: row.reward as number | null,
+      lastAt: (row.last_at as Date).toISOString(),
+    }),
+  );
+}
+
 /** The shape that `import` reads. */
 export interface ExportedDocument {
   readonly id: string;

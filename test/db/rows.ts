@@ -50,8 +50,8 @@ values (${tenantId}, '\\x01', '\\x02', '{1}', '{}', now() + interval '1 hour')`,
     sql`insert into pgrcp_state.ranked_lists (tenant_id, list_id, owner_hash, index_version, candidates, entries, expires_at)
 values (${tenantId}, '\\x01', '\\x02', 'v1', 1, '\\x03', now() + interval '1 hour')`,
     sql`insert into pgrcp_state.cursor_keys (tenant_id, key) values (${tenantId}, decode(repeat('07', 32), 'hex'))`,
-    sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, hit_id)
-values (${tenantId}, '00000000-0000-4000-8000-000000000000', 1, 'default', 'iss', 'sub', 'cli', 'doc')`,
+    sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, hit_id, expires_at)
+values (${tenantId}, '00000000-0000-4000-8000-000000000000', 1, 'default', 'iss', 'sub', 'cli', 'doc', now() + interval '1 hour')`,
     sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
 values (${tenantId}, '\\x01', 'iss', 'sub', 'cli', '{}', now() + interval '1 hour')`,
   ];

@@ -122,7 +122,7 @@ describe("RCP §7.16, feedback", () => {
     await other.send({ signals: [{ hitId: "old" }] }, narrow);
     const age = (days: number) =>
       admin(
-        sql`update pgrcp_state.feedback set received_at = now() - make_interval(days => ${days}::int) where tenant_id in (${tenant}, ${other.tenant})`,
+        sql`update pgrcp_state.feedback set expires_at = expires_at - make_interval(days => ${days}::int) where tenant_id in (${tenant}, ${other.tenant})`,
       );
 
     await age(1);

@@ -16,7 +16,7 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
     "it makes the caller's own corpus, for a tenant that the foreign key asks for too",
   "documents.ts of: tenant_id = $": undefined,
   "feedback.ts insertFeedback: tenant_id = $": "how much room is left is seen only when it is full",
-  "feedback.ts deleteOldFeedback: tenant_id = $": "old feedback and none have one answer",
+  "feedback.ts deleteExpiredFeedback: tenant_id = $": "expired feedback and none have one answer",
   "idempotency.ts findFirstResult: tenant_id = $": undefined,
   "idempotency.ts deleteExpiredKeys: tenant_id = $": "an expired key and none have one answer",
   "postings.ts appendPostings: kept.tenant_id = $":

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FilterFields } from "../../src/catalog/corpus.ts";
 import { createCorpus, listCorpora } from "../../src/maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../../src/maintenance/documents.ts";
+import { listFeedback } from "../../src/maintenance/feedback.ts";
 import { createTenant, listTenants } from "../../src/maintenance/tenants.ts";
 import { parseRequestPath } from "../../src/rpc/request-path.ts";
 import { compile, noRows, sql } from "../../src/sql/sql.ts";
@@ -273,5 +274,50 @@ describe("documents", () => {
       JSON.stringify({ id: "d007", text: "text 7 \ufffdé\u2028\n", meta: { z: 7, a: { n: null } } }),
     );
     expect(exported.at(-1)).toEqual({ id: "quarantined", title: "Q", text: "q", meta: { title: "Q" } });
+  });
+});
+
+describe("feedback", () => {
+  const signal = (place: number, subject: string, hitId: string, said: Readonly<Record<string, unknown>>) =>
+    compile(
+      sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, hit_id, used, helpful, reward, injection_suspected, expires_at)
+select 'heard', '00000000-0000-4000-8000-000000000001', ${place}, 'default', 'i', ${subject}, 'c', ${hitId}, used, helpful, reward, injection_suspected, now()
+from json_populate_record(null::pgrcp_state.feedback, ${JSON.stringify(said)}::json)`,
+      noRows,
+    );
+
+  test("is listed by hit, and counts callers: whoever speaks often has one vote, and one mean", async () => {
+    await createTenant(db.operator, db.config, "heard");
+    await db.operator.write(async (transaction) => {
+      const signals = [
+        signal(1, "a", "liked", { used: true, helpful: true, reward: 1 }),
+        signal(2, "a", "liked", { used: true, helpful: true, reward: 0 }),
+        signal(3, "b", "liked", { helpful: false, reward: -0.5 }),
+        signal(4, "b", "feared", { injection_suspected: true }),
+        signal(5, "c", "mentioned", {}),
+      ];
+      for (const one of signals) await transaction.query(one);
+    });
+
+    const none = {
+      poisonSuspected: 0,
+      injectionSuspected: 0,
+      used: 0,
+      cited: 0,
+      helpful: 0,
+      unhelpful: 0,
+      reward: null,
+    };
+    const common = { corpus: "default", lastAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) };
+    // (1 + 0) / 2 of one caller and -0.5 of the other.
+    const liked = { signals: 3, callers: 2, used: 1, helpful: 1, unhelpful: 1, reward: 0 };
+    const all = [
+      { ...common, ...none, hitId: "feared", signals: 1, callers: 1, injectionSuspected: 1 },
+      { ...common, ...none, hitId: "liked", ...liked },
+      { ...common, ...none, hitId: "mentioned", signals: 1, callers: 1 },
+    ];
+    expect(await listFeedback(db.operator, "heard", 10)).toEqual(all);
+    expect(await listFeedback(db.operator, "heard", 1)).toEqual(all.slice(0, 1));
+    await expect(listFeedback(db.operator, "unheard", 10)).rejects.toThrow("there is no such tenant");
   });
 });

@@ -18,7 +18,7 @@ import {
   type NewVersion,
   recordVersion,
 } from "../../src/sql/documents.ts";
-import { deleteOldFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
+import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import {
   createCursorKey,
@@ -238,9 +238,9 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "corpora-count": ["reader", countCorpora(CORPUS.tenantId, undefined)],
   "corpora-count-named": ["reader", countCorpora(CORPUS.tenantId, [CORPUS.name])],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
-  "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, 100_000)],
-  "feedback-delete-old": ["state", deleteOldFeedback(CORPUS.tenantId, 30)],
-  "feedback-delete-old-everywhere": ["operator", deleteOldFeedback(undefined, 30)],
+  "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, { retentionDays: 30, maxSignalsPerTenant: 100_000 })],
+  "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],
+  "feedback-delete-expired-everywhere": ["operator", deleteExpiredFeedback(undefined)],
   "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
   "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
   "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],

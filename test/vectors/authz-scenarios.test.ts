@@ -31,9 +31,7 @@ const scenarios = entries.filter(({ tag }) => tag !== "matrix");
 const LEFT_OUT: Readonly<Record<string, string>> = {
   "AZ-093": "cursors are not advertised",
   "AZ-097": "memory is not advertised",
-  "AZ-099": "feedback is not advertised",
   "AZ-102": "streaming is not advertised, so there are no frames to mix up",
-  "AZ-103": "catalog/list is not advertised",
 };
 
 /** Units that a principal has for a window that outlasts the test. */
@@ -200,6 +198,24 @@ const STEPS: Readonly<Record<string, () => Promise<RpcAnswer>>> = {
     await b.call("retrieve", { ...QUERY, sessionId: "T" });
     const answer = await a.call("retrieve", { ...QUERY, sessionId: "T" });
     expect(hitsOf(answer)).toMatchObject([{ id: "mine" }]);
+    return answer;
+  },
+  "AZ-099": async () => {
+    const { a, b } = await bothWrite();
+    const answersOfB = async () => hitsOf(await b.call("retrieve", { query: "zircon", k: 5 }));
+    const before = await answersOfB();
+    const about = (hitId: string) => a.call("feedback", { signals: [{ hitId, poisonSuspected: true }] });
+    const answer = await about("X");
+    expect(answer.body?.result).toEqual({ accepted: 1 });
+    expect(answer.text).toBe((await about("an id of nobody")).text);
+    expect(await answersOfB()).toEqual(before);
+    return answer;
+  },
+  "AZ-103": async () => {
+    const { a } = await bothWrite();
+    const answer = await a.call("catalog/list", {});
+    expect(answer.body?.result?.engines).toMatchObject([{ id: "default" }]);
+    expect(answer.text).not.toMatch(/globex|endpoint|127\.0\.0\.1|localhost/);
     return answer;
   },
   "AZ-100": async () => {

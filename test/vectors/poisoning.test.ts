@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CREDENTIALS } from "../../src/auth/principal.ts";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { listFeedback } from "../../src/maintenance/feedback.ts";
+import { HANDLERS } from "../../src/methods/index.ts";
 import type { Hit } from "../../src/protocol/wire.ts";
 import { screenText } from "../../src/trust/screen-text.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
+import { startRcpServer } from "../support/rcp-server.ts";
 
 interface Entry {
   readonly id: string;
@@ -22,7 +27,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "PSN-050 dominates": "nothing thins out alike passages: mmr is not advertised",
   "PSN-051 inTopTen": "only asked of a server with mmr or a collapse of near-duplicates; neither is advertised",
   "PSN-051 writeQuota": "there is no write quota beside the rate of requests",
-  "PSN-053": "feedback is not advertised",
 };
 
 let opened: TestDatabase;
@@ -119,4 +123,46 @@ test("PSN-051 a flood of 500 near-duplicates changes no answer of another tenant
 
   expect(before.map((hits) => hits.length)).toEqual([10, 10, 10]);
   expect(await answers()).toEqual(before);
+});
+
+test("PSN-053 a thousand signals of one caller are one vote, and take no document out of any answer", async () => {
+  const server = await startRcpServer({
+    config: { auth: { combinedTokens: true }, rateLimit: { enabled: false } },
+    handlers: HANDLERS,
+    database: opened.database,
+    corpora: new CachedCorpusStore(opened.database),
+  });
+  const [tenant, other] = [freshTenant(), freshTenant()];
+  const as = (subject: string, whose = tenant) => server.token({ tenant: whose, subject, credentials: CREDENTIALS });
+  const [attacker, alice, bob, stranger] = [
+    await as("attacker"),
+    await as("alice"),
+    await as("bob"),
+    await as("alice", other),
+  ];
+  const ids = ["rival", "spam"];
+  for (const token of [alice, stranger])
+    await server.call("index/add", { documents: ids.map((id) => ({ id, text: `kidneys ${id}` })) }, { token });
+  const answers = async () => {
+    const asked = [attacker, alice, bob, stranger].map((token) =>
+      server.call("retrieve", { query: "kidneys" }, { token }),
+    );
+    return (await Promise.all(asked)).map(({ body }) => body?.result?.hits);
+  };
+  const before = await answers();
+  expect(before.map((hits) => (hits as readonly Hit[]).length)).toEqual([2, 2, 2, 2]);
+
+  const poison = (hitId: string, count: number) => ({
+    signals: Array.from({ length: count }, () => ({ hitId, poisonSuspected: true })),
+  });
+  for (let sent = 0; sent < 1_000; sent += 100)
+    await server.call("feedback", poison("rival", 100), { token: attacker });
+  for (const token of [alice, bob]) await server.call("feedback", poison("spam", 1), { token });
+
+  expect(await answers()).toEqual(before);
+  expect(await listFeedback(opened.operator, tenant, 10)).toMatchObject([
+    { corpus: "default", hitId: "spam", signals: 2, callers: 2, poisonSuspected: 2, injectionSuspected: 0 },
+    { corpus: "default", hitId: "rival", signals: 1_000, callers: 1, poisonSuspected: 1, injectionSuspected: 0 },
+  ]);
+  await server.close();
 });

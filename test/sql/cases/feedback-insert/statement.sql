@@ -1,8 +1,8 @@
-insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, session_hash, query, hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected)
-select $1, $2::uuid, s.place, $3, $4, $5, $6, $7::bytea, case when s.place = 1 then $8 end, s.hit_id, s.used, s.cited, s.helpful, s.reward, s.poison_suspected, s.injection_suspected
-from unnest($9::text[], $10::boolean[], $11::boolean[], $12::boolean[], $13::float8[], $14::boolean[], $15::boolean[])
+insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, session_hash, query, hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected, expires_at)
+select $1, $2::uuid, s.place, $3, $4, $5, $6, $7::bytea, case when s.place = 1 then $8 end, s.hit_id, s.used, s.cited, s.helpful, s.reward, s.poison_suspected, s.injection_suspected, now() + make_interval(days => $9::int)
+from unnest($10::text[], $11::boolean[], $12::boolean[], $13::boolean[], $14::float8[], $15::boolean[], $16::boolean[])
 with ordinality as s(hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected, place)
-order by s.place limit greatest(0, $16::bigint - (select count(*) from pgrcp_state.feedback where tenant_id = $17))
+order by s.place limit greatest(0, $17::bigint - (select count(*) from pgrcp_state.feedback where tenant_id = $18))
 returning true as kept
 -- $1 = "acme"
 -- $2 = "00000000-0000-4000-8000-000000000007"
@@ -12,12 +12,13 @@ returning true as kept
 -- $6 = "agent"
 -- $7 = \x0001feff
 -- $8 = "what?"
--- $9 = ["it's#3","held"]
--- $10 = ["true",null]
--- $11 = [null,null]
--- $12 = ["false",null]
--- $13 = ["-0.5",null]
--- $14 = [null,"true"]
--- $15 = [null,null]
--- $16 = 100000
--- $17 = "acme"
+-- $9 = 30
+-- $10 = ["it's#3","held"]
+-- $11 = ["true",null]
+-- $12 = [null,null]
+-- $13 = ["false",null]
+-- $14 = ["-0.5",null]
+-- $15 = [null,"true"]
+-- $16 = [null,null]
+-- $17 = 100000
+-- $18 = "acme"

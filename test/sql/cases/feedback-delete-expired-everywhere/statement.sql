@@ -1,0 +1,1 @@
+delete from pgrcp_state.feedback where expires_at <= now()
