@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { exportDocuments } from "../../src/maintenance/documents.ts";
 import type { TextGenerator } from "../../src/models/text-generator.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
@@ -67,6 +68,15 @@ test("each chunk has its own, and its text and offsets are the document's", asyn
   expect(await caller.ids({ query: "context2", mode: "sparse" })).toEqual(["long#2"]);
   const [whole] = await caller.hits({ query: "context2", mode: "sparse", unit: "document" });
   expect(whole?.text).toBe(text);
+});
+
+test("an export knows nothing of contexts", async () => {
+  const tenantId = freshTenant();
+  const caller = callerOf(opened.database, tenantId, writing(CONTEXT));
+  await caller.add([{ id: "report", text: TEXT, meta: { a: 1 } }], { contextual: true });
+
+  const exported = await Array.fromAsync(exportDocuments(opened.operator, { tenant: tenantId, corpus: "default" }));
+  expect(exported).toEqual([{ id: "report", text: TEXT, meta: { a: 1 } }]);
 });
 
 test("a document that is added again without contexts has none", async () => {
