@@ -53,8 +53,8 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
   "pgrcp.postings": undefined,
   "pgrcp.tenants": "the server inserts its caller's own tenant there and reads nothing",
   "pgrcp_state.cursor_keys": "another's key signs a cursor just as well: the tenant is in what it signs",
-  "pgrcp_state.ranked_lists": "found by an id that no other row has, once the tenant's signature is good",
   "pgrcp_state.feedback": "the server adds to it, and reads only how much there is",
+  "pgrcp_state.ranked_lists": "found by an id that no other row has, once the tenant's signature is good",
   "pgrcp_state.sessions": undefined,
   "pgrcp_state.trajectories": undefined,
 };
