@@ -56,7 +56,7 @@ export function planFeedback(params: Params, limits: FeedbackLimits): FeedbackPl
 
 function planSignal(signal: unknown, path: string, { maxDocIdBytes }: FeedbackLimits): FeedbackSignal {
   if (!isObject(signal)) throw invalidParams({ field: path, detail: "must be an object with a hitId" });
-  const hitId = member(signal, "hitId");
+  const hitId = idText(member(signal, "hitId"));
   const maxBytes = maxDocIdBytes + CHUNK_SUFFIX_BYTES;
   return {
     hitId: checkIdentifier(hitId, `${path}.hitId`, maxBytes, "limits.maxDocIdBytes and a chunk's number"),
@@ -68,3 +68,7 @@ function planSignal(signal: unknown, path: string, { maxDocIdBytes }: FeedbackLi
     injectionSuspected: readBoolean(signal, "injectionSuspected", path),
   };
 }
+
+/** An id may be a number on the wire; clients know a hit by its text (RCP §7.7). */
+const idText = (hitId: unknown): unknown =>
+  typeof hitId === "number" && Number.isFinite(hitId) ? String(hitId) : hitId;

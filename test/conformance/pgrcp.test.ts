@@ -92,7 +92,7 @@ const lacking = (results: readonly CheckResult[]) =>
   results
     .flatMap(({ reason = "" }) => /^(\w+) is not advertised$/.exec(reason)?.[1] ?? [])
     .filter((key) => !MAY_LACK.includes(key));
-const MAY_LACK = ["sparseEmbed", "multiVector", "graph", "memory", "catalog", "feedback"];
+const MAY_LACK = ["sparseEmbed", "multiVector", "graph", "memory"];
 
 describe("pgrcp with all that it can have", () => {
   test("holds every rule over HTTP", async () => {

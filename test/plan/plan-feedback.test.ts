@@ -26,6 +26,7 @@ describe("RCP §7.16, feedback", () => {
       signals: [
         { hitId: "12345678#1234567890", ...full, mood: "good" },
         { hitId: "b", used: null, reward: null },
+        { hitId: 7 },
       ],
     };
 
@@ -35,6 +36,7 @@ describe("RCP §7.16, feedback", () => {
       signals: [
         { hitId: "12345678#1234567890", ...full },
         { hitId: "b", ...NOTHING },
+        { hitId: "7", ...NOTHING },
       ],
     });
     expect(planFeedback({ signals: [], sessionId: null }, LIMITS)).toEqual({
@@ -50,7 +52,7 @@ describe("RCP §7.16, feedback", () => {
     ["signals", { signals: { hitId: "a" } }],
     ["signals[0]", { signals: ["a"] }],
     ["signals[0].hitId", { signals: [{}] }],
-    ["signals[0].hitId", signal({ hitId: 7 })],
+    ["signals[0].hitId", signal({ hitId: true })],
     ["signals[0].hitId", signal({ hitId: "" })],
     ["signals[0].hitId", signal({ hitId: "\ud800" })],
     ["signals[0].hitId", signal({ hitId: "nul\u0000" })],
