@@ -25,8 +25,7 @@ describe("RCP §7.16, feedback", () => {
       query: "what?",
       signals: [
         { hitId: "12345678#1234567890", ...full, mood: "good" },
-        { hitId: "b", used: null, reward: null },
-        { hitId: 7 },
+        { hitId: 7, used: null, reward: null },
       ],
     };
 
@@ -35,7 +34,6 @@ describe("RCP §7.16, feedback", () => {
       query: "what?",
       signals: [
         { hitId: "12345678#1234567890", ...full },
-        { hitId: "b", ...NOTHING },
         { hitId: "7", ...NOTHING },
       ],
     });
