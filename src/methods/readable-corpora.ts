@@ -1,21 +1,41 @@
-import type { Principal } from "../auth/principal.ts";
-import { type CorpusName, parseCorpusName } from "../catalog/corpus.ts";
-import { countCorpora } from "../sql/corpora.ts";
+import { mayReach, type Principal } from "../auth/principal.ts";
+import { type CorpusName, DEFAULT_CORPUS, parseCorpusName } from "../catalog/corpus.ts";
+import { countOtherCorpora, listCorpora } from "../sql/corpora.ts";
 import type { Call, Services } from "./handler.ts";
 
+/**
+ * What a caller may read, counted and listed alike. `default` is there before its first write, an empty corpus like any other, so
+ * a tenant's first write changes no number that was shown.
+ */
+
+type Caller = Pick<Call, "principal" | "signal" | "remainingMs">;
+
+/** How many corpora a caller may read now. */
+export async function countReadable(caller: Caller, { database }: Pick<Services, "database">): Promise<number> {
+  const { principal } = caller;
+  if (!principal.credentials.has("read")) return 0;
+  const statement = countOtherCorpora(principal.tenantId, namedCorpora(principal));
+  const [[others = 0]] = await database.read("reader", principal, [statement], limitsOf(caller));
+  return others + (mayReach(principal, DEFAULT_CORPUS) ? 1 : 0);
+}
+
+/** Their names in order, at most `limit`. */
+export async function listReadable(
+  caller: Caller,
+  { database }: Pick<Services, "database">,
+  limit: number,
+): Promise<readonly CorpusName[]> {
+  const { principal } = caller;
+  const statement = listCorpora(principal.tenantId, namedCorpora(principal), limit);
+  const [found] = await database.read("reader", principal, [statement], limitsOf(caller));
+  const names = new Set(mayReach(principal, DEFAULT_CORPUS) ? [DEFAULT_CORPUS, ...found] : found);
+  return [...names].sort().slice(0, limit);
+}
+
 /** The corpora that a token names, as far as a path can name them; undefined = all of its tenant's. */
-export function namedCorpora({ corpora }: Pick<Principal, "corpora">): readonly CorpusName[] | undefined {
+function namedCorpora({ corpora }: Pick<Principal, "corpora">): readonly CorpusName[] | undefined {
   if (corpora === "all") return undefined;
   return [...corpora].flatMap((name) => parseCorpusName(name) ?? []);
 }
 
-/** How many corpora of its tenant a caller may read now. */
-export async function countReadable(
-  { principal, signal, remainingMs }: Pick<Call, "principal" | "signal" | "remainingMs">,
-  { database }: Pick<Services, "database">,
-): Promise<number> {
-  if (!principal.credentials.has("read")) return 0;
-  const statement = countCorpora(principal.tenantId, namedCorpora(principal));
-  const [[count = 0]] = await database.read("reader", principal, [statement], { signal, timeoutMs: remainingMs() });
-  return count;
-}
+const limitsOf = ({ signal, remainingMs }: Caller) => ({ signal, timeoutMs: remainingMs() });

@@ -1,4 +1,10 @@
-import type { Corpus, CorpusName, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
+import {
+  type Corpus,
+  type CorpusName,
+  DEFAULT_CORPUS,
+  type ScreeningPolicy,
+  type TenantId,
+} from "../catalog/corpus.ts";
 import { compile, type Sql, type Statement, sql } from "./sql.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -37,10 +43,10 @@ export function listCorpora(
   );
 }
 
-/** One row. @param names undefined = all that there are */
-export function countCorpora(tenantId: TenantId, names: readonly CorpusName[] | undefined): Statement<number> {
+/** One row: how many there are besides `default`. @param names undefined = all that there are */
+export function countOtherCorpora(tenantId: TenantId, names: readonly CorpusName[] | undefined): Statement<number> {
   return compile(
-    sql`select count(*) as corpora from pgrcp.corpora where ${among(tenantId, names)}`,
+    sql`select count(*) as corpora from pgrcp.corpora where ${among(tenantId, names)} and corpus <> ${DEFAULT_CORPUS}`,
     (row) => row.corpora as number,
   );
 }

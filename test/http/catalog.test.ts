@@ -78,9 +78,12 @@ describe("RCP §7.13, catalog/list", () => {
     });
   });
 
-  test("names no corpus of another tenant, and none to a tenant that has none", async () => {
+  test("names no corpus of another tenant, and to a tenant that has none the empty default", async () => {
     expect(idsOf(await list(await tokenOf("globex")))).toEqual(["default", "mergers"]);
-    expect(idsOf(await list(await tokenOf("nobody")))).toEqual([]);
+    const nobody = await tokenOf("nobody");
+    expect(idsOf(await list(nobody))).toEqual(["default"]);
+    expect(engines(await server.call("info", {}, { token: nobody }))).toBe(1);
+    expectValidSuccess("retrieve", (await server.call("retrieve", { query: "x" }, { token: nobody })).body);
   });
 
   test.each([
@@ -139,15 +142,15 @@ describe("RCP §7.13, catalog/list", () => {
 describe("RCP §13.2, the number of engines", () => {
   test("is fixed for a session, which lives on when a corpus is made; the list has it", async () => {
     const token = await issuer.mint({ tenant: "growing", corpora: "*", credentials: CREDENTIALS });
-    await make("growing", ["first"]);
+    await make("growing", ["second"]);
     const opened = await server.call("initialize", { protocolVersion: 1, client: { name: "t" } }, { token });
     const session = String(opened.body?.result?._meta?.session);
-    expect(engines(opened)).toBe(1);
+    expect(engines(opened)).toBe(2);
 
-    await make("growing", ["second", "third"]);
+    await make("growing", ["default", "a-third"]);
 
-    expect(engines(await server.call("info", {}, { token, session }))).toBe(1);
-    expect(idsOf(await list(token, { session }))).toEqual(["first", "second", "third"]);
+    expect(engines(await server.call("info", {}, { token, session }))).toBe(2);
+    expect(idsOf(await list(token, { session }))).toEqual(["a-third", "default", "second"]);
     expect(engines(await server.call("info", {}, { token }))).toBe(3);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
-import { countCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
+import { countOtherCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
   type ChunkRow,
@@ -235,8 +235,8 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "corpora-create": ["adder", createCorpus({ ...CORPUS, name: "other" as CorpusName })],
   "corpora-list": ["reader", listCorpora(CORPUS.tenantId, undefined, 101)],
   "corpora-list-named": ["reader", listCorpora(CORPUS.tenantId, [CORPUS.name], 101)],
-  "corpora-count": ["reader", countCorpora(CORPUS.tenantId, undefined)],
-  "corpora-count-named": ["reader", countCorpora(CORPUS.tenantId, [CORPUS.name])],
+  "corpora-count-others": ["reader", countOtherCorpora(CORPUS.tenantId, undefined)],
+  "corpora-count-others-named": ["reader", countOtherCorpora(CORPUS.tenantId, [CORPUS.name])],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
   "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, { retentionDays: 30, maxSignalsPerTenant: 100_000 })],
   "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],

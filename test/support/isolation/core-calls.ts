@@ -1,5 +1,5 @@
 import { type Call, reading, refusing, unexpectedError } from "./call.ts";
-import type { LiveSession, Tenant } from "./world.ts";
+import { type LiveSession, PLACES, type Tenant } from "./world.ts";
 
 /** Calls of the core methods, and calls that must be refused whoever sends them. */
 
@@ -22,7 +22,12 @@ export const infoCall: Call = {
   method: "info",
   credential: "read",
   params: {},
-  begin: () => reading((response) => (response.result?.protocolVersion === 1 ? [] : unexpectedError(response))),
+  begin: () =>
+    reading((response) => {
+      if (response.result?.protocolVersion !== 1) return unexpectedError(response);
+      const { catalog } = response.result.capabilities as { readonly catalog?: { readonly engines: number } };
+      return (catalog?.engines ?? 0) <= PLACES.length ? [] : ["foreign count: more corpora than the tenant has"];
+    }),
 };
 
 export const pingCall = (nonce: number): Call => ({

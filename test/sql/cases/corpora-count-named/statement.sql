@@ -1,3 +1,0 @@
-select count(*) as corpora from pgrcp.corpora where tenant_id = $1 and corpus = any($2::text[])
--- $1 = "acme"
--- $2 = ["papers"]
