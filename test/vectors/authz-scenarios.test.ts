@@ -29,9 +29,7 @@ const entries: readonly Entry[] = JSON.parse(readFileSync(file, "utf8")).entries
 const scenarios = entries.filter(({ tag }) => tag !== "matrix");
 
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "AZ-093": "cursors are not advertised",
   "AZ-097": "memory is not advertised",
-  "AZ-102": "streaming is not advertised, so there are no frames to mix up",
 };
 
 /** Units that a principal has for a window that outlasts the test. */
@@ -187,6 +185,17 @@ const STEPS: Readonly<Record<string, () => Promise<RpcAnswer>>> = {
     const { a } = await bothWrite();
     return a.call("retrieve", { query: "zircon known to globex alone", mode: "sparse" });
   },
+  "AZ-093": async () => {
+    const { a, b } = await bothWrite();
+    await b.call("index/add", { documents: [{ id: "Y", text: "zircon, too" }] });
+    const page = await b.call("retrieve", { query: "zircon", k: 1 });
+    const cursor = String(page.body?.result?.nextCursor);
+    const stolen = await a.call("retrieve", { query: "zircon", k: 1, cursor });
+    const madeUp = cursor.replace(/^./, (first) => (first === "A" ? "B" : "A"));
+    expect(stolen.text).toBe((await a.call("retrieve", { query: "zircon", k: 1, cursor: madeUp })).text);
+    expect(hitsOf(await b.call("retrieve", { query: "zircon", k: 1, cursor }))).toHaveLength(1);
+    return stolen;
+  },
   "AZ-094": async () => {
     const { a, versionOfB } = await bothWrite();
     const answer = await a.call("retrieve", { ...QUERY, indexVersion: versionOfB });
@@ -210,6 +219,32 @@ const STEPS: Readonly<Record<string, () => Promise<RpcAnswer>>> = {
     expect(answer.text).toBe((await about("an id of nobody")).text);
     expect(await answersOfB()).toEqual(before);
     return answer;
+  },
+  "AZ-102": async () => {
+    const { a, b } = await bothWrite();
+    const stream = (who: typeof a, query: string) =>
+      server.send({
+        path: "/rcp/retrieve",
+        headers: [
+          ["authorization", `Bearer ${who.token}`],
+          ["rcp-session", who.session],
+          ["accept", "text/event-stream"],
+          JSON_TYPE,
+        ],
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "retrieve",
+          params: { query, k: 5, _meta: { progressToken: 1 } },
+        }),
+      });
+    const [ofA, ofB] = await Promise.all([stream(a, "amber"), stream(b, "zircon")]);
+    for (const { text } of [ofA, ofB]) expect(text).toMatch(/"progressToken":1,.*"partial":\{"hits":\[\{/);
+    expect(ofA.text).toContain('"mine"');
+    expect(ofA.text).not.toMatch(/zircon|globex/);
+    expect(ofB.text).toContain('"X"');
+    expect(ofB.text).not.toMatch(/amber|acme/);
+    return ofA;
   },
   "AZ-103": async () => {
     const { a } = await bothWrite();

@@ -24,8 +24,9 @@ const documents = entries.flatMap(({ document, ...entry }) => (document === unde
 
 /** What entries expect of things that this server does not have. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "PSN-050 dominates": "nothing thins out alike passages: mmr is not advertised",
-  "PSN-051 inTopTen": "only asked of a server with mmr or a collapse of near-duplicates; neither is advertised",
+  "PSN-050 dominates": "an echo of the query ranks as high as its words do; its level says that nobody vouches for it",
+  "PSN-051 inTopTen":
+    "a flood as large as the list of candidates leaves mmr nothing else to choose from; near-duplicates are not collapsed",
   "PSN-051 writeQuota": "there is no write quota beside the rate of requests",
 };
 
