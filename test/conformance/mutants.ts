@@ -179,8 +179,8 @@ export const MUTANTS: readonly Mutant[] = [
     "13.2",
     "drops a capability after initialize",
     "rpc/ladder.ts",
-    "{ ...result, capabilities: agreed.capabilities }",
-    "{ ...result, capabilities: { ...agreed.capabilities, filter: undefined } }",
+    "return { ...result, _meta: { ...meta, session } };",
+    "return { ...result, capabilities: { ...agreed.capabilities, filter: undefined }, _meta: { ...meta, session } };",
   ),
   mutant("14", "keeps its level from info", "methods/info.ts", /_meta: \{ conformance: [^}]*\},/, "_meta: {},"),
   mutant(
@@ -217,7 +217,7 @@ export const MUTANTS: readonly Mutant[] = [
     "10",
     "skips a hit between two pages",
     "retrieval/pages.ts",
-    "const offset = place.offset + page.used;",
-    "const offset = place.offset + page.used + 1;",
+    "const offset = from + page.used;",
+    "const offset = from + page.used + 1;",
   ),
 ];
