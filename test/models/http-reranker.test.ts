@@ -235,6 +235,10 @@ describe("a server that answers wrongly", () => {
       "a number too large to be finite",
       (_, response) => response.end('[{"index":0,"score":1e999},{"index":1,"score":1}]'),
     ],
+    [
+      "a number beyond single precision, whose difference to another may not be finite",
+      (_, response) => response.end('[{"index":0,"score":-3.5e38},{"index":1,"score":1}]'),
+    ],
   ];
 
   test.each(wrong)("%s is -32010, not retryable, and is asked once", async (_, answer) => {
