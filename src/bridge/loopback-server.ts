@@ -1,5 +1,6 @@
 import http from "node:http";
-import { answerBody, MAX_MESSAGE_BYTES, type Place, refusal, tooLarge } from "./answer-body.ts";
+import type { Place } from "../protocol/envelope.ts";
+import { answerBody, MAX_MESSAGE_BYTES, refusal, tooLarge } from "./answer-body.ts";
 import type { Bridge } from "./bridge.ts";
 
 /** The bridge's clients over http on this machine (RCP §5.2). They share one lifecycle and one session. */
@@ -62,9 +63,9 @@ type PathPlace = Extract<Place, { kind: "path" }>;
 /** The path as it was sent, undecoded, because the method in it is compared byte for byte. */
 function placeOf(target: string): PathPlace | undefined {
   const [path = ""] = target.split("?", 1);
-  if (path === BASE) return { kind: "path", method: "", isBase: true };
+  if (path === BASE) return { kind: "path", method: undefined };
   if (!path.startsWith(`${BASE}/`)) return undefined;
-  return { kind: "path", method: path.slice(BASE.length + 1), isBase: false };
+  return { kind: "path", method: path.slice(BASE.length + 1) };
 }
 
 async function answer(
@@ -80,7 +81,7 @@ async function answer(
     return;
   }
   // A batch is answered in one piece.
-  const wantsEvents = !place.isBase && EVENT_STREAM.test(request.headers.accept ?? "");
+  const wantsEvents = place.method !== undefined && EVENT_STREAM.test(request.headers.accept ?? "");
   const onFrame = wantsEvents ? (frame: string | undefined) => writeEvent(response, frame) : undefined;
   const text = await answerBody(body, place, bridge, { gone: goneSignal(response), onFrame });
   if (!bridge.isOpen && !response.headersSent) response.setHeader("connection", "close");

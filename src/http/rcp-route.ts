@@ -31,7 +31,7 @@ export function addRcpRoute(server: FastifyInstance, { dispatcher, limits, strea
     if (target.kind !== "rcp") throw new Error("only RCP targets are routed here");
     const principal = principalOf(request);
     // A batch is answered by one array, so there is no stream at the base path.
-    const events = streamFor(request, reply, target.path.isBase ? undefined : streaming);
+    const events = streamFor(request, reply, target.path.method === undefined ? undefined : streaming);
     const outcome = await dispatcher.dispatch({
       body: request.body ?? new Uint8Array(),
       path: target.path,

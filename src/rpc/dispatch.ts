@@ -1,12 +1,14 @@
 import type { Config } from "../config/config.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import type { Observe } from "../observability/observation.ts";
+import { readEnvelope } from "../protocol/envelope.ts";
 import { RpcError, rateLimited } from "../protocol/errors.ts";
+import { type CallMessage, type Message, readId } from "../protocol/message.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
+import { answerBatch } from "./batch.ts";
 import { deadlineOf, traceIdOf } from "./call-meta.ts";
 import { withDeadline } from "./deadline.ts";
-import { type CallMessage, type Message, readEnvelope, readId } from "./envelope.ts";
 import { createInFlight } from "./in-flight.ts";
 import { climb } from "./ladder.ts";
 import { createNotifier, type Notify } from "./notifications.ts";
@@ -26,8 +28,16 @@ export interface DispatcherParts {
   readonly sessions: Sessions;
 }
 
-/** Members of one batch that run at a time: one caller's batch must not take the whole connection pool. */
-const BATCH_CONCURRENCY = 4;
+/** How a message came. */
+interface Arrival {
+  readonly request: RpcRequest;
+  /** When its body was there, as `performance.now()` has it: a batch is answered as soon as a single call would be. */
+  readonly receivedAt: number;
+  /** Milliseconds until its caller may run one more; undefined when it may run. */
+  readonly waitMs: number | undefined;
+  /** What several calls at once report could not be told apart by a caller that used a token twice, so a batch reports nothing. */
+  readonly notify: Notify | undefined;
+}
 
 /** The longest that a method may run. Writes wait for the model to read every chunk, which takes a minute for a long document. */
 const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Config["server"]): number =>
@@ -39,7 +49,8 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
   const inFlight = createInFlight();
   const rungs = { services, handlers, sessions };
 
-  function answer(message: Message, request: RpcRequest, receivedAt: number, batch?: { waitMs: number | undefined }) {
+  async function answer(message: Message, arrival: Arrival): Promise<string | undefined> {
+    const { request, receivedAt } = arrival;
     switch (message.kind) {
       case "notification":
         cancelNamed(message, request);
@@ -48,24 +59,11 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
         record(observe, request, undefined, message.error.code, performance.now() - receivedAt);
         return encodeError(message.id, message.error);
       case "call":
-        // What several calls at once report could not be told apart by a caller that used a token twice, so a batch reports nothing.
-        return answerCall(
-          message,
-          request,
-          receivedAt,
-          batch?.waitMs,
-          batch === undefined ? request.notify : undefined,
-        );
+        return answerCall(message, arrival);
     }
   }
 
-  async function answerCall(
-    call: CallMessage,
-    request: RpcRequest,
-    receivedAt: number,
-    waitMs: number | undefined,
-    notify: Notify | undefined,
-  ) {
+  async function answerCall(call: CallMessage, { request, receivedAt, waitMs, notify }: Arrival): Promise<string> {
     const startedAt = performance.now();
     const observeCall = traced(observe, traceIdOf(call.params));
     const notifier = createNotifier(knownName(call.method), call.params, notify);
@@ -77,7 +75,6 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     };
     try {
       if (waitMs !== undefined) throw overRate(waitMs);
-      // Counted from the arrival of the body, so that a batch is answered as soon as a single call would be.
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) =>
@@ -140,32 +137,17 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
   return {
     async dispatch(request) {
       const receivedAt = performance.now();
-      const envelope = readEnvelope(request.body, request.path, config.limits.maxBatch);
-      if (envelope.kind === "single") {
-        const text = await answer(envelope.message, request, receivedAt);
-        return text === undefined ? { kind: "silent" } : { kind: "answer", text };
-      }
-      const waits = await takeUnits(envelope.messages, request);
-      const texts = await mapInOrder(envelope.messages, BATCH_CONCURRENCY, (message, index) =>
-        answer(message, request, receivedAt, { waitMs: waits[index] }),
-      );
-      const answers = texts.filter((text) => text !== undefined);
-      return answers.length === 0 ? { kind: "silent" } : { kind: "batch", text: `[${answers.join(",")}]` };
+      const place = { kind: "path", method: request.path.method } as const;
+      const limit = { maxBatch: config.limits.maxBatch, setting: "limits.maxBatch" };
+      const envelope = readEnvelope(request.body, place, limit);
+      if (envelope.kind === "batch")
+        return await answerBatch(envelope.messages, request.takeUnit, (message, waitMs) =>
+          answer(message, { request, receivedAt, waitMs, notify: undefined }),
+        );
+      const text = await answer(envelope.message, { request, receivedAt, waitMs: undefined, notify: request.notify });
+      return text === undefined ? { kind: "silent" } : { kind: "answer", text };
     },
   };
-}
-
-/**
- * Takes a unit for each call of a batch after its first member, which has the request's own (ruling 5).
- *
- * @returns for each message the milliseconds to wait, or undefined when it may run
- */
-async function takeUnits(messages: readonly Message[], request: RpcRequest): Promise<(number | undefined)[]> {
-  const waits: (number | undefined)[] = [];
-  // One after the other, so that it is the last ones that find none left.
-  for (const [index, { kind }] of messages.entries())
-    waits.push(index > 0 && kind === "call" ? await request.takeUnit() : undefined);
-  return waits;
 }
 
 const overRate = (retryAfterMs: number): RpcError =>
@@ -185,18 +167,3 @@ const UNKNOWN = "unknown";
 
 /** A method's name is the caller's text, so the log has it only when it is one of the protocol's. */
 const knownName = (method: string): string => (isMethodName(method) ? method : UNKNOWN);
-
-/** Maps with at most `concurrency` items in work; items start in order and results keep it. */
-async function mapInOrder<Item, Result>(
-  items: readonly Item[],
-  concurrency: number,
-  work: (item: Item, index: number) => Result | Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const queue = items.entries();
-  const takeTurns = async () => {
-    for (const [index, item] of queue) results[index] = await work(item, index);
-  };
-  await Promise.all(Array.from({ length: concurrency }, takeTurns));
-  return results;
-}

@@ -3,10 +3,8 @@ import { type CorpusName, DEFAULT_CORPUS, parseCorpusName } from "../catalog/cor
 /** What the path of a request says (RCP §5.2). */
 export interface RequestPath {
   readonly corpus: CorpusName;
-  /** What stands after the base, undecoded; empty at the base itself. */
-  readonly method: string;
-  /** True at the base path, where batches go. */
-  readonly isBase: boolean;
+  /** What stands after the base, undecoded; undefined at the base itself, where batches go. */
+  readonly method: string | undefined;
 }
 
 const BASE = /^(?:\/corpora\/([^/]*))?\/rcp(?:\/(.*))?$/s;
@@ -17,5 +15,5 @@ export function parseRequestPath(path: string): RequestPath | undefined {
   if (match === null) return undefined;
   const [, name, method] = match;
   const corpus = name === undefined ? DEFAULT_CORPUS : parseCorpusName(name);
-  return corpus === undefined ? undefined : { corpus, method: method ?? "", isBase: method === undefined };
+  return corpus === undefined ? undefined : { corpus, method };
 }

@@ -1,8 +1,9 @@
 import { onTestFinished } from "vitest";
-import { answerBody, type Place } from "../../src/bridge/answer-body.ts";
+import { answerBody } from "../../src/bridge/answer-body.ts";
 import { Bridge } from "../../src/bridge/bridge.ts";
 import type { Caller } from "../../src/bridge/running-call.ts";
 import { createUpstream } from "../../src/bridge/upstream.ts";
+import type { Place } from "../../src/protocol/envelope.ts";
 import { TLS_CERT } from "../support/tls-pair.ts";
 import { type Answer, type FakeServer, startFakeServer } from "./fake-server.ts";
 

@@ -67,7 +67,13 @@ export const MUTANTS: readonly Mutant[] = [
     'if (OTHER_TYPES.has(type)) throw optionUnsupported({ option, detail: "only text blocks are advertised" });',
     'if (OTHER_TYPES.has(type)) return "";',
   ),
-  mutant("5.2", "answers at another method's path", "rpc/envelope.ts", "message.method === path.method", "true"),
+  mutant(
+    "5.2",
+    "answers at another method's path",
+    "protocol/envelope.ts",
+    'message.method === (place.method ?? "")',
+    "true",
+  ),
   mutant(
     "7",
     "drops a nonce that is falsy",
@@ -143,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "11",
     "answers an empty batch with an empty array",
-    "rpc/envelope.ts",
+    "protocol/envelope.ts",
     'if (value.length === 0) return refuseAll(invalidRequest("a batch holds at least one message"));',
     'if (value.length === 0) return { kind: "batch", messages: [{ kind: "refusal", id: null, error: invalidRequest("") }] };',
   ),
@@ -157,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "12",
     "answers what is not JSON as no request",
-    "rpc/envelope.ts",
+    "protocol/envelope.ts",
     "return refuseAll(parseError());",
     'return refuseAll(invalidRequest("not JSON"));',
   ),

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { readTarget } from "../../src/http/target.ts";
 
-const rcp = (corpus: string, method: string, isBase = false) => ({ kind: "rcp", path: { corpus, method, isBase } });
+const rcp = (corpus: string, method?: string) => ({ kind: "rcp", path: { corpus, method } });
 
 describe("readTarget", () => {
   test.each([
-    ["/rcp", rcp("default", "", true)],
-    ["/rcp?x=/rcp/ping", rcp("default", "", true)],
+    ["/rcp", rcp("default")],
+    ["/rcp?x=/rcp/ping", rcp("default")],
     ["/rcp/", rcp("default", "")],
     ["/rcp/ping", rcp("default", "ping")],
     ["/rcp/index/add", rcp("default", "index/add")],
@@ -14,9 +14,9 @@ describe("readTarget", () => {
     ["/rcp/%70ing", rcp("default", "%70ing")],
     ["/rcp/x/../ping", rcp("default", "x/../ping")],
     ["/rcp/ping;a=b", rcp("default", "ping;a=b")],
-    ["/corpora/docs-2/rcp", rcp("docs-2", "", true)],
+    ["/corpora/docs-2/rcp", rcp("docs-2")],
     ["/corpora/docs-2/rcp/retrieve", rcp("docs-2", "retrieve")],
-    [`/corpora/${"a".repeat(63)}/rcp`, rcp("a".repeat(63), "", true)],
+    [`/corpora/${"a".repeat(63)}/rcp`, rcp("a".repeat(63))],
     ["http://elsewhere.test/rcp/ping", rcp("default", "ping")],
     ["HTTPS://elsewhere.test:1/rcp/ping", rcp("default", "ping")],
     ["/healthz", { kind: "healthz" }],
