@@ -8,11 +8,10 @@ import { Bridge } from "../../src/bridge/bridge.ts";
 import { listenOnLoopback } from "../../src/bridge/loopback-server.ts";
 import { createUpstream } from "../../src/bridge/upstream.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
-import { expandVector } from "../support/expand-vector.ts";
+import { ENVELOPE_ENTRIES, envelopeBody, expectEnvelope } from "../support/envelope-vectors.ts";
 import { sendRequest } from "../support/raw-http.ts";
 import { type RcpServer, type Response, startRcpServer } from "../support/rcp-server.ts";
 import { TLS_CERT, TLS_KEY } from "../support/tls-pair.ts";
-import { expectValidError } from "../support/validate-response.ts";
 
 /** The bridge over http in front of pgrcp itself, with TLS, tokens and sessions required. */
 
@@ -97,65 +96,16 @@ async function startDoor(portOf: () => number): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-interface Expected {
-  readonly id: string | number | null;
-  readonly code?: number;
-  readonly result?: true;
-}
-
-interface Entry {
-  readonly id: string;
-  readonly path: string;
-  readonly session: boolean;
-  readonly raw?: string;
-  readonly body?: unknown;
-  readonly rawGen?: unknown;
-  readonly expect: { readonly http: number; readonly single?: Expected; readonly batch?: readonly Expected[] };
-  readonly note?: string;
-}
-
-const read = <Kind>(name: string): readonly Kind[] =>
-  JSON.parse(readFileSync(new URL(`../vectors/data/${name}.json`, import.meta.url), "utf8")).entries;
-
 describe("the shared envelope vectors through the bridge", () => {
-  test.each(read<Entry>("envelope").map((entry) => [entry.id, entry.note ?? "", entry] as const))(
+  test.each(ENVELOPE_ENTRIES.map((entry) => [entry.id, entry.note ?? "", entry] as const))(
     "%s %s",
     async (_id, _note, entry) => {
       const { post, initialize } = await connect();
       if (entry.session) expect((await initialize()).body.result).toBeDefined();
-      const answer = await post(entry.path, bodyOf(entry));
-
-      expect(answer.status).toBe(entry.expect.http);
-      if (entry.expect.http === 204) expect(answer.text).toBe("");
-      if (entry.expect.single) expectAnswer(answer.body, entry.expect.single);
-      if (entry.expect.batch) expectBatch(answer.body, entry.expect.batch);
-      expect(answer.text).not.toContain("-32603");
+      expectEnvelope(await post(entry.path, envelopeBody(entry)), entry);
     },
   );
 });
-
-function bodyOf({ raw, body, rawGen }: Entry): string {
-  if (raw !== undefined) return raw;
-  return body !== undefined ? JSON.stringify(expandVector(body)) : String(expandVector(rawGen));
-}
-
-function expectAnswer(response: Response | undefined, expected: Expected): void {
-  expect(response).toMatchObject({ jsonrpc: "2.0", id: expected.id });
-  if (expected.result) expect(response?.result).toBeTypeOf("object");
-  else {
-    expect(response?.error?.code).toBe(expected.code);
-    expectValidError(response);
-  }
-}
-
-function expectBatch(response: unknown, expected: readonly Expected[]): void {
-  expect(response).toBeInstanceOf(Array);
-  const answers = response as Response[];
-  expect(answers).toHaveLength(expected.length);
-  const byId = (a: { id?: unknown }, b: { id?: unknown }) => (JSON.stringify(a.id) < JSON.stringify(b.id) ? -1 : 1);
-  const sorted = answers.toSorted(byId);
-  for (const [index, one] of expected.toSorted(byId).entries()) expectAnswer(sorted[index], one);
-}
 
 interface IdEntry {
   readonly id: string;
@@ -167,8 +117,11 @@ interface IdEntry {
   };
 }
 
+const ids = new URL("../vectors/data/ids.json", import.meta.url);
+const ID_ENTRIES: readonly IdEntry[] = JSON.parse(readFileSync(ids, "utf8")).entries;
+
 describe("the shared id vectors through the bridge", () => {
-  test.each(read<IdEntry>("ids").map((entry) => [entry.id, entry] as const))("%s", async (_id, entry) => {
+  test.each(ID_ENTRIES.map((entry) => [entry.id, entry] as const))("%s", async (_id, entry) => {
     const { post } = await connect();
     const idMember = entry.raw === null ? "" : `"id":${entry.raw},`;
     const { status, text, body } = await post("/rcp/ping", `{"jsonrpc":"2.0",${idMember}"method":"ping","params":{}}`);
