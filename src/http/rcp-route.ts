@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Principal } from "../auth/principal.ts";
 import type { Config } from "../config/config.ts";
 import { cancelled, unauthorized } from "../protocol/errors.ts";
+import { MAX_TIMER_MS } from "../rpc/deadline.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
 import { acceptsEvents } from "./accepts-events.ts";
 import { principalOf } from "./authenticate.ts";
@@ -53,7 +54,7 @@ const streamFor = (
 ): EventStream | undefined =>
   streaming !== undefined && acceptsEvents(raw) ? openEventStream(reply, streaming) : undefined;
 
-/** Issuers tolerate clocks that are off by at most this, so a token may be good a little past its end. */
+/** The most that `auth.clockToleranceSeconds` may be: for so long a token may be good past its end. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
@@ -74,6 +75,3 @@ function goneSignal({ raw }: FastifyReply, streamsTo: Principal | undefined): Ab
   });
   return controller.signal;
 }
-
-/** The longest delay that `setTimeout` keeps; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;

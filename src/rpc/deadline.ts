@@ -1,7 +1,7 @@
 import { cancelled, timeout } from "../protocol/errors.ts";
 
 /** The longest delay that `setTimeout` keeps; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline {
   /** Aborts with an RpcError as its reason: -32014 at the deadline, -32006 on a cancel, the reason of `gone` with it. */
