@@ -5,20 +5,13 @@ import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
 import { isName } from "./claims.ts";
 import { firstRunIssuer, firstRunKeyFile } from "./first-run-keys.ts";
 import { createTokenVerifier } from "./jwt-verifier.ts";
-import { mintToken } from "./mint-token.ts";
+import { mintToken, type TokenRequest } from "./mint-token.ts";
 import type { Credential } from "./principal.ts";
 import { readSigningKey, type SigningKey } from "./signing-key.ts";
 import { TokenRefused } from "./verify-token.ts";
 
 /** What an operator asks for. */
-export interface IssueRequest {
-  readonly tenant: string;
-  readonly subject: string;
-  readonly client: string;
-  readonly credentials: readonly Credential[];
-  /** Names; undefined = all corpora of the tenant. */
-  readonly corpora?: readonly string[] | undefined;
-  readonly lifetimeSeconds: number;
+export interface IssueRequest extends Omit<TokenRequest, "issuer" | "now"> {
   /** The private key; for a first run, and for an issuer with a secret, there is no need to name one. */
   readonly keyFile?: string | undefined;
   /** Needed when several issuers are configured. */

@@ -12,7 +12,7 @@ export interface TokenRequest {
   readonly subject: string;
   readonly client: string;
   readonly credentials: readonly Credential[];
-  /** What the token is to be good for where `auth.corporaClaim` is set; all of the tenant's when absent. */
+  /** Names, which `auth.corporaClaim` carries; all corpora of the tenant when absent. */
   readonly corpora?: readonly string[] | undefined;
   readonly lifetimeSeconds: number;
   /** Milliseconds since the epoch. */
