@@ -4,7 +4,7 @@ import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Who calls is kept with sessions and documents, so it is text that a database can keep and index. */
-export const MAX_NAME_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 
 export const own = (members: Members, name: string): unknown =>
   Object.hasOwn(members, name) ? members[name] : undefined;

@@ -50,7 +50,7 @@ export function readEnvironment(
 }
 
 /** The variable that sets a path, in the spelling that the documentation uses. */
-export function variableName(path: readonly (string | number)[]): string {
+function variableName(path: readonly (string | number)[]): string {
   const parts = path.map((part) => String(part).replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_"));
   return PREFIX + parts.join("__").toUpperCase();
 }

@@ -11,7 +11,7 @@ import { dropEmptySections, isRecord, overlay } from "./overlay.ts";
 import { pruneIssues } from "./prune-issues.ts";
 import { runRules } from "./rules.ts";
 
-export const DEFAULT_CONFIG_FILE = "config.yaml";
+const DEFAULT_CONFIG_FILE = "config.yaml";
 
 /**
  * The configuration: defaults, overlaid by the file, overlaid by `PGRCP_…` variables.

@@ -3,7 +3,7 @@ import { configSchema } from "./config.ts";
 import { type Schema, shapeOf } from "./schema-shape.ts";
 
 /** What stands in a secret's place. */
-export const SET = "<set>";
+const SET = "<set>";
 const SECRET_PARAMETER = /pass|secret|token|key|sig/i;
 
 /** The configuration as plain data without secrets: `<set>` for each, and URLs with their passwords masked. */
