@@ -50,6 +50,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@electric-sql/pglite": "db",
   "@electric-sql/pglite-pgvector": "db",
   fastify: "http",
+  "@fastify/cors": "http",
   "@fastify/helmet": "http",
   "@fastify/rate-limit": "http",
   pino: "observability",
