@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { TRANSFORM_METHODS } from "../protocol/wire.ts";
 import { auth } from "./auth-section.ts";
+import { capabilities } from "./capabilities-section.ts";
+import { filter } from "./filter-section.ts";
 import { models } from "./models-section.ts";
 import { milliseconds, path, positive, postgresUrl, secret, url } from "./value-types.ts";
 
@@ -101,46 +102,10 @@ const idempotency = z
   .strictObject({ ttlSeconds: positive.default(86_400), maxResultBytes: positive.default(131_072) })
   .prefault({});
 
-/** Field names are SQL identifiers behind `f_`, so they are short and plain. */
-export const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,59}$/;
-const FIELD_NAME_RULE = "a field name is 1 to 60 letters, digits, _ . - and does not start with a digit, . or -";
-const fieldType = z.enum([
-  "keyword",
-  "text",
-  "int",
-  "float",
-  "bool",
-  "date",
-  "keyword[]",
-  "text[]",
-  "int[]",
-  "float[]",
-  "bool[]",
-  "date[]",
-]);
-
-/** A table has at most 1,600 columns, and a wide row costs every exact scan. */
-const MAX_FIELDS = 256;
-
-const filter = z
-  .strictObject({
-    fields: z
-      .record(z.string().regex(FIELD_NAME, FIELD_NAME_RULE), fieldType)
-      .refine(
-        (fields) => Object.keys(fields).length <= MAX_FIELDS,
-        `at most ${MAX_FIELDS} fields, because each is a column`,
-      )
-      .default({}),
-    maxDepth: positive.max(64).default(32),
-    maxNodes: positive.default(512),
-    maxListLength: positive.default(1_000),
-    maxValueBytes: positive.default(4_096),
-  })
-  .prefault({});
-
 const limits = z
   .strictObject({
     maxBatch: positive.default(100),
+    maxBatchAnswerBytes: positive.default(33_554_432),
     maxJsonDepth: positive.max(1_000).default(64),
     maxQueryBytes: positive.default(32_768),
     maxDocumentsPerAdd: positive.default(100),
@@ -193,48 +158,6 @@ const indexing = z
     embedBatch: positive.default(32),
     defaultLanguage: z.string().min(1).default("english"),
     defaultScreening: z.enum(["flag", "quarantine", "refuse"]).default("flag"),
-  })
-  .prefault({});
-
-const capabilities = z
-  .strictObject({
-    retrieve: z.boolean().default(true),
-    index: z.boolean().default(true),
-    feedback: z.boolean().default(true),
-    catalog: z.boolean().default(true),
-    embed: z.boolean().default(true),
-    rerank: z.boolean().default(true),
-    transform: z.boolean().default(true),
-    chunking: z.boolean().default(true),
-    contextual: z.boolean().default(true),
-    filter: z.boolean().default(true),
-    streaming: z.boolean().default(true),
-    log: z.boolean().default(true),
-    mmr: z.boolean().default(true),
-    recency: z.boolean().default(true),
-    rerankBuiltin: z.boolean().default(true),
-    rewrite: z.boolean().default(true),
-    tokenBudget: z.boolean().default(true),
-    deterministic: z.boolean().default(true),
-    snapshots: z.boolean().default(true),
-    pagination: z.boolean().default(true),
-    session: z.boolean().default(true),
-    units: z
-      .array(z.enum(["chunk", "document"]))
-      .min(1)
-      .default(["chunk", "document"]),
-    modes: z
-      .array(z.enum(["dense", "sparse", "hybrid"]))
-      .min(1)
-      .default(["dense", "sparse", "hybrid"]),
-    fusion: z
-      .array(z.enum(["rrf", "weighted", "convex"]))
-      .min(1)
-      .default(["rrf", "weighted", "convex"]),
-    transformMethods: z
-      .array(z.enum(TRANSFORM_METHODS))
-      .min(1)
-      .default([...TRANSFORM_METHODS]),
   })
   .prefault({});
 
