@@ -3,7 +3,7 @@ import { auth } from "./auth-section.ts";
 import { capabilities } from "./capabilities-section.ts";
 import { filter } from "./filter-section.ts";
 import { models } from "./models-section.ts";
-import { milliseconds, path, positive, postgresUrl, secret, url } from "./value-types.ts";
+import { days, hours, milliseconds, path, positive, postgresUrl, seconds, secret, url } from "./value-types.ts";
 
 /**
  * The configuration's shape, defaults and units: one schema for the YAML file and for `PGRCP_…` variables. Unknown keys are
@@ -67,7 +67,7 @@ const rateLimit = z
 const sessions = z
   .strictObject({
     mode: z.enum(["optional", "required"]).default("optional"),
-    idleTtlSeconds: positive.default(3_600),
+    idleTtlSeconds: seconds.default(3_600),
     maxPerPrincipal: positive.default(100),
   })
   .prefault({});
@@ -92,14 +92,14 @@ const streaming = z
 
 const feedback = z
   .strictObject({
-    retentionDays: positive.max(36_500).default(30),
+    retentionDays: days.default(30),
     maxSignalsPerTenant: positive.default(100_000),
     storeQueries: z.boolean().default(false),
   })
   .prefault({});
 
 const idempotency = z
-  .strictObject({ ttlSeconds: positive.default(86_400), maxResultBytes: positive.default(131_072) })
+  .strictObject({ ttlSeconds: seconds.default(86_400), maxResultBytes: positive.default(131_072) })
   .prefault({});
 
 const limits = z
@@ -141,14 +141,14 @@ const retrieval = z
         rrfK: z.number().min(0).default(60),
       })
       .prefault({}),
-    cursorTtlSeconds: positive.default(300),
+    cursorTtlSeconds: seconds.default(300),
     trajectories: z
-      .strictObject({ idleTtlSeconds: positive.default(3_600), maxPerPrincipal: positive.default(1_000) })
+      .strictObject({ idleTtlSeconds: seconds.default(3_600), maxPerPrincipal: positive.default(1_000) })
       .prefault({}),
   })
   .prefault({});
 
-const retention = z.strictObject({ versionHours: positive.default(24) }).prefault({});
+const retention = z.strictObject({ versionHours: hours.default(24) }).prefault({});
 
 const indexing = z
   .strictObject({

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import type { Observe } from "../observability/observation.ts";
 import { readEnvelope } from "../protocol/envelope.ts";
-import { RpcError, rateLimited } from "../protocol/errors.ts";
+import { RpcError } from "../protocol/errors.ts";
 import { type CallMessage, type Message, readId } from "../protocol/message.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
@@ -33,8 +33,8 @@ interface Arrival {
   readonly request: RpcRequest;
   /** When its body was there, as `performance.now()` has it: a batch is answered as soon as a single call would be. */
   readonly receivedAt: number;
-  /** Milliseconds until its caller may run one more; undefined when it may run. */
-  readonly waitMs: number | undefined;
+  /** Why it must not run; undefined when it may. */
+  readonly refusal: RpcError | undefined;
   /** What several calls at once report could not be told apart by a caller that used a token twice, so a batch reports nothing. */
   readonly notify: Notify | undefined;
 }
@@ -63,7 +63,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
     }
   }
 
-  async function answerCall(call: CallMessage, { request, receivedAt, waitMs, notify }: Arrival): Promise<string> {
+  async function answerCall(call: CallMessage, { request, receivedAt, refusal, notify }: Arrival): Promise<string> {
     const startedAt = performance.now();
     const observeCall = traced(observe, traceIdOf(call.params));
     const notifier = createNotifier(knownName(call.method), call.params, notify);
@@ -74,7 +74,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       return text;
     };
     try {
-      if (waitMs !== undefined) throw overRate(waitMs);
+      if (refusal !== undefined) throw refusal;
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) =>
@@ -141,17 +141,17 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       const limit = { maxBatch: config.limits.maxBatch, setting: "limits.maxBatch" };
       const envelope = readEnvelope(request.body, place, limit);
       if (envelope.kind === "batch")
-        return await answerBatch(envelope.messages, request.takeUnit, (message, waitMs) =>
-          answer(message, { request, receivedAt, waitMs, notify: undefined }),
+        return await answerBatch(
+          envelope.messages,
+          request.takeUnit,
+          config.limits.maxBatchAnswerBytes,
+          (message, refusal) => answer(message, { request, receivedAt, refusal, notify: undefined }),
         );
-      const text = await answer(envelope.message, { request, receivedAt, waitMs: undefined, notify: request.notify });
+      const text = await answer(envelope.message, { request, receivedAt, refusal: undefined, notify: request.notify });
       return text === undefined ? { kind: "silent" } : { kind: "answer", text };
     },
   };
 }
-
-const overRate = (retryAfterMs: number): RpcError =>
-  rateLimited({ retryAfterMs, detail: "each call of a batch counts (rateLimit.principal)" });
 
 /** A deadline of 0 or less is refused with the params, after scope and capability; here it is none. */
 function usableDeadline(params: unknown): number {

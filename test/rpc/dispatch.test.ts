@@ -361,6 +361,27 @@ describe("a batch's units", () => {
   });
 });
 
+describe("a batch's answers", () => {
+  test("are bounded: once they hold maxBatchAnswerBytes, no further call runs and each is -32013", async () => {
+    const run: unknown[] = [];
+    const wordy: Handler = async ({ nonce }) => {
+      run.push(nonce);
+      return { text: "x".repeat(600) };
+    };
+    const { send } = dispatcherWith({ ping: wordy }, { limits: { maxBatchAnswerBytes: 1_000 } });
+    const ids = Array.from({ length: 12 }, (_, id) => id);
+
+    const answers = await send(ids.map((id) => call(id, "ping", { nonce: id })));
+
+    // Four start together. The second answer goes over the limit, when the first one's successor runs already.
+    expect(run).toEqual([0, 1, 2, 3, 4]);
+    expect(answers?.map((one) => [one.id, one.error?.code ?? 0])).toEqual(ids.map((id) => [id, id <= 4 ? 0 : -32013]));
+    expect(answers?.[5]?.error?.data).toEqual({
+      detail: "the answers before this one hold 1000 bytes (limits.maxBatchAnswerBytes); send it in another batch",
+    });
+  });
+});
+
 describe("what is observed", () => {
   test("of a call is its method, tenant, corpus, code, time and trace id; of an unknown method, no name", async () => {
     const { send, observations } = dispatcherWith({});
