@@ -121,6 +121,19 @@ describe("what is refused, and in which words", () => {
       `rateLimit.address.windowMs (c.yaml line 1): ${problem}`,
     ]);
   });
+
+  test.each([
+    ["sessions", "idleTtlSeconds", 3_153_600_000],
+    ["idempotency", "ttlSeconds", 3_153_600_000],
+    ["retrieval", "cursorTtlSeconds", 3_153_600_000],
+    ["retention", "versionHours", 876_000],
+    ["feedback", "retentionDays", 36_500],
+  ])("a time that the database counts is at most a hundred years: %s.%s", async (section, key, most) => {
+    expect(await problemsOf(`${section}: {${key}: ${most}}`)).toEqual([]);
+    expect(await problemsOf(`${section}: {${key}: ${most + 1}}`)).toEqual([
+      `${section}.${key} (c.yaml line 1): must be at most ${most}`,
+    ]);
+  });
 });
 
 describe("all at once", () => {
