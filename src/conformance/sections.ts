@@ -27,6 +27,7 @@ import { batches } from "./sections/11-batches.ts";
 import { errors } from "./sections/12-errors.ts";
 import { deadlines, lifecycle, stability } from "./sections/13-lifecycle.ts";
 import { conformance } from "./sections/14-conformance.ts";
+import { privacy } from "./sections/15.6-privacy.ts";
 import { security } from "./sections/15-security.ts";
 import { federation } from "./sections/16-federation.ts";
 import { observability } from "./sections/17-observability.ts";
@@ -67,6 +68,7 @@ export const SECTIONS: readonly Section[] = [
   stability,
   conformance,
   security,
+  privacy,
   federation,
   observability,
 ];

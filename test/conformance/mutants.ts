@@ -197,7 +197,7 @@ export const MUTANTS: readonly Mutant[] = [
     'trust: { level: "trusted",',
   ),
   mutant(
-    "15",
+    "15.6",
     "refuses a stranger without saying so",
     "http/authenticate.ts",
     "throw new TransportRefusal(401, headers, unauthorized(), { cause: error });",

@@ -92,8 +92,8 @@ const OF_HTTP: readonly (readonly [HttpFault, string])[] = [
   ["sends errors with 400", "5.2"],
   ["streams unasked", "5.2"],
   ["sends two final frames", "9"],
-  ["refuses a stranger without a body", "15"],
-  ["takes a token in params", "15"],
+  ["refuses a stranger without a body", "15.6"],
+  ["takes a token in params", "15.6"],
   ["answers GET", "5.2"],
 ];
 

@@ -1,37 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isObject, type Params } from "../../protocol/params.ts";
-import type { HttpClient } from "../client.ts";
-import { readFrame } from "../frame.ts";
+import { isObject } from "../../protocol/params.ts";
 import { ensure, need, show } from "../outcome.ts";
 import { check, clientRule, rule, section, untried } from "../rule.ts";
-import type { ServerUnderTest } from "../server-under-test.ts";
 
 const UNAUTHORIZED = -32012;
 const INVALID_PARAMS = -32602;
-
-/** A call without a token. @returns status, code and body of what came */
-async function bare(client: HttpClient, method: string, params: Params) {
-  const { authorization: _, ...headers } = client.headers();
-  const answer = await client.endpoint.send({
-    path: `/${method}`,
-    body: JSON.stringify(client.request(method, params)),
-    headers,
-  });
-  const value = answer.body.length === 0 ? undefined : readFrame(answer.body).value;
-  const error = isObject(value) ? value.error : undefined;
-  return { status: answer.status, code: isObject(error) ? error.code : undefined, value };
-}
-
-/** A client without a token. @throws Skipped when the server asks for none */
-async function stranger(server: ServerUnderTest): Promise<HttpClient> {
-  const { target } = server;
-  need(target.kind === "http" && target.tokens?.read !== undefined, "the server was given without a token");
-  const client = server.openHttp(null);
-  const { status, code } = await bare(client, "retrieve", { query: "x", k: 1 });
-  need(status === 401 || status === 403 || code === UNAUTHORIZED, "the server answers without a token");
-  return client;
-}
 
 const HTTP = { transport: "http" } as const;
 
@@ -78,24 +52,6 @@ export const security = section(
     clientRule("bound-fan-out", "MUST", "bound its own fan-out (§15.5)"),
     rule("15.5/fetch", "MUST", "restrict what a content uri makes it fetch (§15.5)"),
     rule("15.5/private-uris", "SHOULD", "refuse file and private-network uris by default (§15.5)"),
-    untried(
-      "15.6/no-bodies",
-      "SHOULD NOT",
-      "log queries and answers whole, by default (§15.6)",
-      "a server's log is not seen from outside",
-    ),
-    untried(
-      "15.6/tenants",
-      "MUST",
-      "scope retrieval to the caller's corpus, and leak no other tenant's documents (§15.6)",
-      "needs credentials of a second tenant; pgrcp has tests of its own for it",
-    ),
-    rule("15.6/auth-first", "MUST", "authenticate before initialize (§5.2, §15.6)"),
-    rule("15.6/headers", "MUST", "take credentials from standard headers (§15.6)"),
-    rule("15.6/not-in-params", "MUST NOT", "accept credentials in params (§15.6)"),
-    rule("15.6/unauthorized", "MUST", "answer a caller that it rejects with -32012, not with a bare status (§15.6)"),
-    rule("15.6/no-oracle", "MUST NOT", "tell by -32012 which documents exist (§15.6)"),
-    rule("15.6/before-capability", "SHOULD", "authorise before it gates capabilities (§15.6)"),
   ],
   [
     check(
@@ -243,92 +199,5 @@ export const security = section(
       }
       ensure(fetched.length === 0, "the server fetched a private uri for a caller");
     }),
-    check(
-      "15.6/unauthorized 15.6/auth-first 5.2/auth-first",
-      "without a token, every method is answered with -32012, initialize too",
-      async (server) => {
-        const client = await stranger(server);
-        for (const method of ["initialize", "retrieve", "index/add", "index/delete"]) {
-          const { status, code, value } = await bare(
-            client,
-            method,
-            method === "initialize" ? { protocolVersion: 1 } : {},
-          );
-          ensure(
-            code === UNAUTHORIZED,
-            `${method} without a token was answered with HTTP ${status} and ${show(value)}`,
-          );
-        }
-      },
-      HTTP,
-    ),
-    check(
-      "15.6/unauthorized",
-      "a token that is none is answered with -32012",
-      async (server) => {
-        await stranger(server);
-        const client = server.openHttp("rcp-conformance-no-token");
-        const answer = await client.endpoint.send({
-          path: "/ping",
-          body: JSON.stringify(client.request("ping")),
-          headers: client.headers(),
-        });
-        const value = answer.body.length === 0 ? undefined : readFrame(answer.body).value;
-        const error = isObject(value) ? value.error : undefined;
-        ensure(
-          isObject(error) && error.code === UNAUTHORIZED,
-          `a made-up token was answered with HTTP ${answer.status} and ${show(value)}`,
-        );
-      },
-      HTTP,
-    ),
-    check(
-      "15.6/not-in-params 15.6/headers",
-      "a token in params, in _meta or in the URL is no credential",
-      async (server) => {
-        const client = await stranger(server);
-        const token = server.target.kind === "http" ? server.target.tokens?.read : undefined;
-        const places: readonly Params[] = [
-          { token },
-          { authorization: `Bearer ${token}` },
-          { access_token: token },
-          { _meta: { authorization: `Bearer ${token}`, token } },
-        ];
-        for (const params of places) {
-          const { code, value } = await bare(client, "retrieve", { query: "x", k: 1, ...params });
-          ensure(code === UNAUTHORIZED, `a token in ${Object.keys(params).join()} was answered with ${show(value)}`);
-        }
-        const { status } = await client.endpoint.send({
-          path: `/ping?access_token=${token}`,
-          body: JSON.stringify(client.request("ping")),
-          headers: client.headers(),
-        });
-        ensure(status !== 200, "a token in the URL is taken for a credential");
-      },
-      HTTP,
-    ),
-    check(
-      "15.6/before-capability",
-      "a stranger cannot tell advertised, defined and undefined methods apart",
-      async (server) => {
-        const client = await stranger(server);
-        const codes = new Set<unknown>();
-        for (const method of ["retrieve", "graph", "memory/recall", "rcp-conformance"])
-          codes.add((await bare(client, method, {})).code);
-        ensure(codes.size === 1, `a stranger got ${show([...codes])}`);
-      },
-      HTTP,
-    ),
-    check(
-      "15.6/no-oracle",
-      "deleting ids that never were and that may be somebody else's is one answer",
-      async (server) => {
-        const { corpus } = server;
-        await corpus.adder();
-        const client = await server.shared("delete");
-        const { error } = await client.call("index/delete", { ids: [corpus.newId("never"), "1", "a"].slice(0, 1) });
-        ensure(error === undefined, `an id that is not there was answered with ${show(error)}`);
-      },
-    ),
   ],
 );
