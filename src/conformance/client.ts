@@ -1,14 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { isObject, type Params } from "../protocol/params.ts";
-import { readEventStream } from "./event-stream.ts";
-import { type Frame, isAnswer, readFrame } from "./frame.ts";
-import type { HttpAnswer, HttpEndpoint } from "./http-endpoint.ts";
+import { type Frame, isAnswer } from "./frame.ts";
+import type { HttpAnswer } from "./http-endpoint.ts";
 import { ensure, show } from "./outcome.ts";
-import type { StdioProcess } from "./stdio-process.ts";
 import { errorDataFault, notificationFault, responseFault, resultFault } from "./wire-shapes.ts";
 
 /** A JSON-RPC message as an object, or any bytes in its place. */
 export type Message = object | string | Uint8Array;
+
+/** A message as it is sent. */
+export const encode = (message: Message): string | Uint8Array =>
+  typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
 
 export interface RpcFailure {
   readonly code: number;
@@ -31,10 +32,6 @@ export interface Seen {
   /** Paths of members that were null in a result. */
   readonly nulls: Set<string>;
 }
-
-const BARRIER = "conformance-barrier-";
-/** How long an answer that must not come is waited for after the one that must. */
-const QUIET_MS = 40;
 
 /**
  * One client of the server: a process of its own over stdio, a session of its own over HTTP. Every frame is judged by RCP's schema
@@ -161,7 +158,7 @@ export const INITIALIZE: Params = {
 };
 
 /** The result of a response that must be a success. */
-export function readResult(response: Params, method: string): Params {
+function readResult(response: Params, method: string): Params {
   const { result, error } = response;
   ensure(isObject(result), `${method} was refused: ${show(error)}`);
   const fault = resultFault(method, result);
@@ -189,107 +186,4 @@ function nullsIn(value: unknown, path: string): string[] {
   return Object.entries(value).flatMap(([name, one]) =>
     name === "meta" || name === "_meta" ? [] : nullsIn(one, `${path}.${name}`),
   );
-}
-
-const encode = (message: Message): string | Uint8Array =>
-  typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
-
-/** A client that started the server for itself. */
-export class StdioClient extends Client {
-  readonly kind = "stdio";
-  readonly process: StdioProcess;
-  #taken = 0;
-
-  constructor(process: StdioProcess, seen: Seen) {
-    super(seen);
-    this.process = process;
-  }
-
-  protected async transfer(messages: readonly Message[], answers: number): Promise<Exchange> {
-    const { process } = this;
-    const unasked = process.frames.slice(this.#taken).find(isAnswer);
-    ensure(unasked === undefined, `an answer came that nobody waited for: ${show(unasked?.value)}`);
-    const from = this.#taken;
-    for (const message of messages) process.write(Buffer.concat([Buffer.from(encode(message)), NEWLINE]));
-    if (answers === 0) return { frames: await this.#untilBarrier(from), http: [] };
-    const came = () => process.frames.slice(from).filter(isAnswer).length >= answers || undefined;
-    await process.until(answers === 1 ? "an answer" : `${answers} answers`, came);
-    this.#taken = process.frames.length;
-    return { frames: process.frames.slice(from), http: [] };
-  }
-
-  /** Everything that comes before, and shortly after, the answer to a ping sent now. */
-  async #untilBarrier(from: number): Promise<Frame[]> {
-    const id = `${BARRIER}${this.nextId()}`;
-    this.process.write(`${JSON.stringify(this.request("ping", {}, id))}\n`);
-    const isBarrier = ({ value }: Frame) => isObject(value) && value.id === id;
-    await this.process.until("the answer to a ping", () => this.process.frames.slice(from).find(isBarrier));
-    await sleep(QUIET_MS);
-    this.#taken = this.process.frames.length;
-    return this.process.frames.slice(from).filter((frame) => !isBarrier(frame));
-  }
-
-  close(): Promise<void> {
-    return this.process.close();
-  }
-}
-
-const NEWLINE = Buffer.from("\n");
-
-/** A client with a session of its own, if the server gives sessions. */
-export class HttpClient extends Client {
-  readonly kind = "http";
-  readonly endpoint: HttpEndpoint;
-  readonly #token: string | undefined;
-
-  constructor(endpoint: HttpEndpoint, token: string | undefined, seen: Seen) {
-    super(seen);
-    this.endpoint = endpoint;
-    this.#token = token;
-  }
-
-  /** `_meta.session` of `initialize` (RCP §5.2). */
-  get session(): string | undefined {
-    const meta = this.initialized?._meta;
-    return isObject(meta) && typeof meta.session === "string" ? meta.session : undefined;
-  }
-
-  /** What goes with every request of this client. */
-  headers(): Record<string, string> {
-    return {
-      "content-type": "application/json",
-      accept: "application/json",
-      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
-      ...(this.session !== undefined && { "rcp-session": this.session }),
-    };
-  }
-
-  protected async transfer(messages: readonly Message[], _answers: number, options: SendOptions): Promise<Exchange> {
-    const http = await Promise.all(messages.map((message) => this.#post(message, options)));
-    return { frames: http.flatMap(framesOf), http };
-  }
-
-  #post(message: Message, { path, headers }: SendOptions): Promise<HttpAnswer> {
-    const own =
-      isObject(message) && "method" in message && typeof message.method === "string" ? `/${message.method}` : "";
-    return this.endpoint.send({
-      path: path ?? own,
-      body: encode(message),
-      headers: { ...this.headers(), ...headers },
-    });
-  }
-
-  async close(): Promise<void> {
-    // Without a session, a shutdown could stop the server for everybody.
-    if (this.session !== undefined) await this.#post(this.request("shutdown"), {}).catch(() => {});
-    this.endpoint.close();
-  }
-}
-
-function framesOf({ headers, body, status }: HttpAnswer): Frame[] {
-  if (body.length === 0) return [];
-  const type = headers["content-type"] ?? "";
-  if (type.startsWith("text/event-stream")) return readEventStream(body);
-  ensure(type.startsWith("application/json"), `HTTP ${status} came with ${show(type)} instead of application/json`);
-  return [readFrame(body)];
 }

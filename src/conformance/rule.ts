@@ -25,7 +25,7 @@ export interface Check {
   readonly transport?: "stdio" | "http";
   /** Runs after all others, because it looks at what the whole run has seen. */
   readonly last?: boolean;
-  /** @throws Violation or Skipped; anything else also fails the check */
+  /** @throws Violation or Skipped; anything else is a fault of the suite and ends the run */
   run(server: ServerUnderTest): Promise<void>;
 }
 

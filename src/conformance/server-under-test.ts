@@ -1,7 +1,9 @@
 import { isObject, type Params } from "../protocol/params.ts";
-import { type Client, HttpClient, INITIALIZE, type Seen, StdioClient } from "./client.ts";
+import { type Client, INITIALIZE, type Seen } from "./client.ts";
+import { HttpClient } from "./http-client.ts";
 import { HttpEndpoint } from "./http-endpoint.ts";
 import { ensure, need, show } from "./outcome.ts";
+import { StdioClient } from "./stdio-client.ts";
 import { StdioProcess } from "./stdio-process.ts";
 import { TestCorpus } from "./test-corpus.ts";
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../protocol/params.ts";
-import { INITIALIZE, type StdioClient } from "../client.ts";
+import { INITIALIZE } from "../client.ts";
 import { ensure, show } from "../outcome.ts";
 import { check, rule, section } from "../rule.ts";
+import type { StdioClient } from "../stdio-client.ts";
 
 const STDIO = { transport: "stdio" } as const;
 

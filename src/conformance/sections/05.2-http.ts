@@ -1,6 +1,6 @@
 import { isObject } from "../../protocol/params.ts";
-import type { HttpClient } from "../client.ts";
 import { readFrame } from "../frame.ts";
+import type { HttpClient } from "../http-client.ts";
 import type { HttpAnswer } from "../http-endpoint.ts";
 import { ensure, need, show } from "../outcome.ts";
 import { check, clientRule, rule, section, untried } from "../rule.ts";

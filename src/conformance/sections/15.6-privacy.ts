@@ -1,6 +1,6 @@
 import { isObject, type Params } from "../../protocol/params.ts";
-import type { HttpClient } from "../client.ts";
 import { readFrame } from "../frame.ts";
+import type { HttpClient } from "../http-client.ts";
 import { ensure, need, show } from "../outcome.ts";
 import { check, rule, section, untried } from "../rule.ts";
 import type { ServerUnderTest } from "../server-under-test.ts";
