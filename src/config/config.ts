@@ -33,6 +33,7 @@ const server = z
     receiveTimeoutMs: milliseconds.default(15_000),
     headersTimeoutMs: milliseconds.default(10_000),
     keepAliveTimeoutMs: milliseconds.default(60_000),
+    stallMs: milliseconds.default(10_000),
     drainMs: z.int().min(0).max(600_000).default(5_000),
     shutdownGraceMs: milliseconds.default(10_000),
   })
@@ -86,7 +87,6 @@ const streaming = z
   .strictObject({
     heartbeatMs: milliseconds.default(15_000),
     maxBufferedBytes: positive.default(262_144),
-    stallMs: milliseconds.default(10_000),
   })
   .prefault({});
 

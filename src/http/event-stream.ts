@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 export interface EventStream {
   /** One frame, or nothing: it is dropped when the reader has left too much unread, or when the answer is out. */
   notify(json: string): void;
-  /** The one final frame. A reader that does not take it is cut off. */
+  /** The one final frame. */
   end(json: string): FastifyReply;
 }
 
@@ -26,8 +26,7 @@ const frame = (json: string): string => `data: ${json}\n\n`;
  * reader that it is alive.
  *
  * Memory: frames wait in this process while the reader is slow. Notifications are advisory, so one that would take what waits over
- * `maxBufferedBytes` is dropped; the answer is not, but its reader must go on reading: after `stallMs` without a byte taken the
- * connection is closed.
+ * `maxBufferedBytes` is dropped; the answer is not.
  */
 export function openEventStream(reply: FastifyReply, settings: Config["streaming"]): EventStream {
   const { raw } = reply;
@@ -63,8 +62,6 @@ export function openEventStream(reply: FastifyReply, settings: Config["streaming
       open();
       body.push(frame(json));
       body.push(null);
-      // Node counts this from the last byte that the reader's side took, and closes the connection.
-      raw.socket?.setTimeout(settings.stallMs);
       return reply;
     },
   };

@@ -27,7 +27,7 @@ export function createNodeServer(config: Config["server"]): http.Server {
   server.maxConnections = config.maxConnections;
   // Bounded by bytes, not by number: headers past a number limit would vanish without a word.
   server.maxHeadersCount = 0;
-  // A client that does not read its answer; longer than any answer takes to make.
+  // A connection that nothing happens on; longer than any answer takes to make. How long an answer waits is for its route.
   server.timeout = Math.max(config.requestTimeoutMs, config.writeTimeoutMs) + config.receiveTimeoutMs;
   return server;
 }

@@ -15,12 +15,15 @@ import { readTarget } from "./target.ts";
 export interface RcpRouteParts {
   readonly dispatcher: Dispatcher;
   readonly limits: RateLimits;
+  /** How long an answer may wait for a reader that takes none of it. */
+  readonly stallMs: number;
   /** Undefined when streaming is switched off: every answer is one JSON text then. */
   readonly streaming: Config["streaming"] | undefined;
 }
 
 /** Adds `POST /rcp`, which every RCP target is routed to: body to the dispatcher, its reply to HTTP 200 or 204. */
-export function addRcpRoute(server: FastifyInstance, { dispatcher, limits, streaming }: RcpRouteParts): void {
+export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void {
+  const { dispatcher, limits, stallMs, streaming } = parts;
   // The body stays bytes: Fastify's own JSON parser strips a byte order mark and answers errors in its own shape.
   server.addContentTypeParser(
     "application/json",
@@ -43,6 +46,8 @@ export function addRcpRoute(server: FastifyInstance, { dispatcher, limits, strea
       notify: events?.notify,
     });
     if (outcome.kind === "silent") return reply.code(204).send();
+    // Node counts this from the last byte that the reader's side took, and closes the connection.
+    request.raw.socket.setTimeout(stallMs);
     return events === undefined ? sendJson(reply, outcome.text) : events.end(outcome.text);
   });
 }

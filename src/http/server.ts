@@ -72,6 +72,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     addRcpRoute(rcp, {
       dispatcher,
       limits,
+      stallMs: config.server.stallMs,
       streaming: config.capabilities.streaming ? config.streaming : undefined,
     });
   });

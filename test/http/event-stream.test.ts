@@ -27,7 +27,8 @@ let token: string;
 beforeAll(async () => {
   server = await startRcpServer({
     config: {
-      streaming: { heartbeatMs: 100, maxBufferedBytes: 65_536, stallMs: 400 },
+      server: { stallMs: 400 },
+      streaming: { heartbeatMs: 100, maxBufferedBytes: 65_536 },
       rateLimit: { enabled: false },
     },
     handlers: { ...PLAN_ONLY_HANDLERS, retrieve: held },
@@ -299,26 +300,58 @@ describe("a stream", () => {
     expect(response.complete).toBe(false);
   });
 
-  test("waits for a reader that takes its answer slowly but steadily", async () => {
-    const opening = open(withToken(1), {}, true);
-    await running.promise;
-    finish.resolve({ hits: [], filler: "y".repeat(20_000_000) });
-    const { response, text } = await opening;
-    let received = 0;
-    let pauses = 0;
-    response.on("data", (piece: string) => {
-      received += piece.length;
-      if (received < (pauses + 1) * 2_000_000) return;
-      pauses += 1;
-      response.pause();
-      setTimeout(() => response.resume(), 150);
-    });
-    await text;
+  test("one JSON text is cut off in the same way, and its connection serves on when it is taken in time", async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const call = JSON.stringify({ jsonrpc: "2.0", id: "one", method: "retrieve", params: { query: "x" } });
+    const ask = () =>
+      new Promise<http.IncomingMessage>((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+        const request = http.request(`${server.url}/rcp/retrieve`, { method: "POST", agent, headers }, resolve);
+        request.on("error", reject).end(call);
+      });
+    finish.resolve({ hits: [] });
+    const first = await ask();
+    const { localPort } = first.socket;
+    first.resume();
+    await new Promise((resolve) => first.once("end", resolve));
 
-    expect(pauses * 150).toBeGreaterThan(1_000);
-    expect(response.complete).toBe(true);
-    expect(received).toBeGreaterThan(20_000_000);
+    // An idle connection, then a call that takes its time: neither is a reader that does not read.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    finish = Promise.withResolvers();
+    setTimeout(() => finish.resolve({ hits: [], filler: "y".repeat(20_000_000) }), 1_000);
+    const second = await ask();
+    expect(second.socket.localPort).toBe(localPort);
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    let received = 0;
+    second.on("data", (piece: Buffer) => (received += piece.length));
+    await new Promise((resolve) => second.once("close", resolve).once("error", () => {}));
+    agent.destroy();
+    expect(received).toBeLessThan(20_000_000);
   });
+
+  test.each(["text/event-stream", "application/json"])(
+    "waits for a reader that takes its answer as %s slowly but steadily",
+    async (accept) => {
+      const opening = open(withToken(1), { accept }, true);
+      await running.promise;
+      finish.resolve({ hits: [], filler: "y".repeat(20_000_000) });
+      const { response, text } = await opening;
+      let received = 0;
+      let pauses = 0;
+      response.on("data", (piece: string) => {
+        received += piece.length;
+        if (received < (pauses + 1) * 2_000_000) return;
+        pauses += 1;
+        response.pause();
+        setTimeout(() => response.resume(), 150);
+      });
+      await text;
+
+      expect(pauses * 150).toBeGreaterThan(1_000);
+      expect(response.complete).toBe(true);
+      expect(received).toBeGreaterThan(20_000_000);
+    },
+  );
 });
 
 describe("a batch", () => {

@@ -42,11 +42,10 @@ beforeAll(async () => {
   const issuer = await testIssuer();
   const configFile = join(folder, "config.yaml");
   const config = {
-    server: { port: 0, drainMs: 0 },
+    server: { port: 0, drainMs: 0, stallMs: STALL_MS },
     database: deployment.settings,
     auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
     rateLimit: { enabled: false },
-    streaming: { stallMs: STALL_MS },
     models: { embedding: embedding.settings },
     log: { level: "warn" },
   };
