@@ -2,7 +2,8 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Hit } from "../protocol/wire.ts";
 import { corpusState, type HitRow, hitRows } from "../sql/recall.ts";
-import { type RetrievalContext, readRows } from "./context.ts";
+import type { Statement } from "../sql/sql.ts";
+import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
 import { packToBudget } from "./pack.ts";
 import { type HitScores, shapeHit } from "./shape-hits.ts";
 
@@ -50,8 +51,9 @@ export async function loadHits(
   const { unit, includeText, includeVectors, tokenBudget } = plan;
   const show = { unit, text: includeText || tokenBudget !== undefined, vector: includeVectors };
   const numbers = places.map(({ chunkNo }) => chunkNo);
-  const read = numbers.length === 0 ? [] : await readRows(context, hitRows(corpus, numbers, show));
-  if (pin !== undefined && (await readRows(context, corpusState(corpus, { pin }))).length === 0) return undefined;
+  const isNothing = numbers.length === 0 && pin === undefined;
+  const read = isNothing ? [] : await readHits(hitRows(corpus, numbers, show), pin, corpus, context);
+  if (read === undefined) return undefined;
   const rows = new Map(read.map((row) => [row.chunkNo, row]));
   const found = places.flatMap((place, index) => {
     const row = rows.get(place.chunkNo);
@@ -68,6 +70,20 @@ export async function loadHits(
     tokens,
     notes: note === undefined ? [] : [note],
   };
+}
+
+/** Rows and pin in one snapshot: one that has the token has every row, and so had those before it. */
+async function readHits(
+  statement: Statement<HitRow>,
+  pin: string | undefined,
+  corpus: Corpus,
+  context: RetrievalContext,
+): Promise<readonly HitRow[] | undefined> {
+  if (pin === undefined) return await readRows(context, statement);
+  const { database, access } = context;
+  const statements = [statement, corpusState(corpus, { pin })] as const;
+  const [rows, versions] = await database.read("reader", access, statements, statementLimits(context));
+  return versions.length === 0 ? undefined : rows;
 }
 
 /** Chunks are short; how long whole documents are is asked before their texts are read. The first one is always shown. */
