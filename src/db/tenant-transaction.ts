@@ -7,8 +7,8 @@ import type { Lease, LeaseSource } from "./lease.ts";
 import { orAborted } from "./or-aborted.ts";
 import { endsConnection, isSerializationFailure, toRpcError } from "./pg-errors.ts";
 
-/** How often a write that met another one is run in all. */
-const WRITE_ATTEMPTS = 4;
+/** How often a transaction that met another one is run in all. */
+const ATTEMPTS = 4;
 
 /** Not "read write": a replica refuses that as a feature it does not have, and a write by a code that says what is wrong. */
 const BEGIN: BatchStatement = { text: "begin isolation level read committed", values: [] };
@@ -46,33 +46,23 @@ function putBack(lease: Lease, error: unknown): void {
 }
 
 /**
- * Runs statements in one batch: one implicit transaction that sets its tenant itself.
- *
- * @param access undefined for the operator, who works across tenants
+ * Runs a transaction within its limits. One that met another (deadlock, serialization failure) is run again: nothing of it was
+ * committed, and nothing has left it.
  */
-export async function readInBatch<const Statements extends readonly Statement<unknown>[]>(
-  source: LeaseSource,
-  access: Access | undefined,
-  statements: Statements,
-  limits?: StatementLimits,
-): Promise<RowsOf<Statements>> {
+async function runTransaction<Result>(
+  limits: StatementLimits | undefined,
+  attempt: (signal: AbortSignal, timeoutMs: number | undefined) => Promise<Result>,
+): Promise<Result> {
   const { signal, timeoutMs, done } = withDeadline(limits);
   try {
-    const lease = await source.acquire(signal);
-    const running = runBatch(lease.client, [
-      source.preamble(access, timeoutMs),
-      ...statements.map((statement) => named(source, statement)),
-    ]);
-    let rows: Awaited<typeof running>;
-    try {
-      rows = await orAborted(running, signal);
-    } catch (error) {
-      if (signal.aborted) lease.abandon(running);
-      else putBack(lease, error);
-      throw error;
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return await attempt(signal, timeoutMs);
+      } catch (error) {
+        if (signal.aborted || attempts === ATTEMPTS || !isSerializationFailure(error)) throw error;
+        await orAborted(sleep(Math.random() * 20 * 2 ** attempts), signal);
+      }
     }
-    lease.release();
-    return statements.map((statement, index) => (rows[index + 1] ?? []).map(statement.decode)) as RowsOf<Statements>;
   } catch (error) {
     throw signal.aborted ? signal.reason : toRpcError(error);
   } finally {
@@ -81,32 +71,55 @@ export async function readInBatch<const Statements extends readonly Statement<un
 }
 
 /**
- * Runs `work` between BEGIN and COMMIT. A write that met another one (deadlock, serialization failure) is run again: nothing of
- * it has left the transaction.
+ * Runs statements in one batch: one implicit transaction that sets its tenant itself.
+ *
+ * @param access undefined for the operator, who works across tenants
+ */
+export function readInBatch<const Statements extends readonly Statement<unknown>[]>(
+  source: LeaseSource,
+  access: Access | undefined,
+  statements: Statements,
+  limits?: StatementLimits,
+): Promise<RowsOf<Statements>> {
+  return runTransaction(limits, (signal, timeoutMs) =>
+    readOnce(source, source.preamble(access, timeoutMs), statements, signal),
+  );
+}
+
+async function readOnce<const Statements extends readonly Statement<unknown>[]>(
+  source: LeaseSource,
+  preamble: BatchStatement,
+  statements: Statements,
+  signal: AbortSignal,
+): Promise<RowsOf<Statements>> {
+  const lease = await source.acquire(signal);
+  const running = runBatch(lease.client, [preamble, ...statements.map((statement) => named(source, statement))]);
+  let rows: Awaited<typeof running>;
+  try {
+    rows = await orAborted(running, signal);
+  } catch (error) {
+    if (signal.aborted) lease.abandon(running);
+    else putBack(lease, error);
+    throw error;
+  }
+  lease.release();
+  return statements.map((statement, index) => (rows[index + 1] ?? []).map(statement.decode)) as RowsOf<Statements>;
+}
+
+/**
+ * Runs `work` between BEGIN and COMMIT, more than once where it meets other writes.
  *
  * @param access undefined for the operator
  */
-export async function writeInTransaction<Result>(
+export function writeInTransaction<Result>(
   source: LeaseSource,
   access: Access | undefined,
   work: (transaction: TenantTransaction) => Promise<Result>,
   limits?: StatementLimits,
 ): Promise<Result> {
-  const { signal, timeoutMs, done } = withDeadline(limits);
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await writeOnce(source, source.preamble(access, timeoutMs), work, signal);
-      } catch (error) {
-        if (signal.aborted || attempt === WRITE_ATTEMPTS || !isSerializationFailure(error)) throw error;
-        await orAborted(sleep(Math.random() * 20 * 2 ** attempt), signal);
-      }
-    }
-  } catch (error) {
-    throw signal.aborted ? signal.reason : toRpcError(error);
-  } finally {
-    done();
-  }
+  return runTransaction(limits, (signal, timeoutMs) =>
+    writeOnce(source, source.preamble(access, timeoutMs), work, signal),
+  );
 }
 
 async function writeOnce<Result>(

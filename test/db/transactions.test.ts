@@ -227,6 +227,31 @@ describe("a write", () => {
   });
 });
 
+test("batches that write and meet in a deadlock are all applied", async () => {
+  const whose = sql`tenant_id = ${"crossed"} and session_hash`;
+  await operator.write(async (transaction) => {
+    for (const place of [1, 2])
+      await transaction.query(
+        run(
+          sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at) values ('crossed', ${new Uint8Array([place])}::bytea, '', '', '', '', '2030-01-01Z')`,
+        ),
+      );
+  });
+  const later = (place: number) =>
+    run(
+      sql`update pgrcp_state.sessions set expires_at = expires_at + interval '1 day' where ${whose} = ${new Uint8Array([place])}::bytea`,
+    );
+  const batch = (first: number, second: number) =>
+    database.read("state", accessTo("crossed"), [later(first), sleep(0.2), later(second)], limits());
+
+  await Promise.all([batch(1, 2), batch(2, 1)]);
+
+  const days = rows<{ days: number }>(
+    sql`select extract(day from expires_at at time zone 'UTC')::int as days from pgrcp_state.sessions where tenant_id = 'crossed'`,
+  );
+  expect(await operator.read(days)).toEqual([{ days: 3 }, { days: 3 }]);
+});
+
 describe("a connection that is given back", () => {
   let source: LeaseSource;
   let reader: LeaseSource;
