@@ -7,11 +7,11 @@ import { type Close, withClosing } from "../closing.ts";
 import { configSchema } from "../config/config.ts";
 import { type Report, reportOf, resultLine, summary } from "../conformance/report.ts";
 import { ruleTable } from "../conformance/rule-table.ts";
-import { runChecks } from "../conformance/run-checks.ts";
+import { isWithin, runChecks } from "../conformance/run-checks.ts";
 import { SECTIONS } from "../conformance/sections.ts";
 import { type Credential, ServerUnderTest, type Target } from "../conformance/server-under-test.ts";
 import type { Observation } from "../observability/observation.ts";
-import { wholeNumber } from "./client-options.ts";
+import { readToken, wholeNumber } from "./client-options.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 
 /** `pgrcp conformance`: every rule of RCP/1 that can be tried from outside, on this or any other server. */
@@ -43,7 +43,7 @@ export function registerConformance(program: Command): void {
     .option("--token-file <file>", "bearer token for reading, and for whatever has no token of its own")
     .option("--add-token-file <file>", "bearer token for index/add")
     .option("--delete-token-file <file>", "bearer token for index/delete")
-    .option("--ca-file <file>", "certificate authority of the server, PEM")
+    .option("--ca-file <file>", "certificates in PEM to trust instead of the system's")
     .option("--section <number...>", "only these sections, such as 4.7 or 11")
     .option("--timeout-ms <n>", "how long one answer may take", wholeNumber(1, 600_000), DEFAULT_TIMEOUT_MS)
     .option("--json", "print the report as JSON")
@@ -56,6 +56,7 @@ async function conformance(command: readonly string[], options: ConformanceOptio
     process.stdout.write(ruleTable(SECTIONS));
     return;
   }
+  checkSections(options.section ?? []);
   await withClosing(async (closeLater) => {
     const target = (await targetOf(command, options)) ?? (await ownServer(closeLater));
     const report = await run(target, options);
@@ -64,6 +65,12 @@ async function conformance(command: readonly string[], options: ConformanceOptio
     );
     if (report.totals.failed > 0) process.exitCode = ExitCode.partial;
   });
+}
+
+/** A number that is mistyped would run nothing and find nothing wrong. */
+function checkSections(numbers: readonly string[]): void {
+  if (numbers.every((number) => SECTIONS.some(({ section }) => isWithin(section, number)))) return;
+  throw usage("--section names a section that has no rules", "pass numbers such as 4.7 or 11; --table lists them all");
 }
 
 async function run(target: Target, { section, timeoutMs, json }: ConformanceOptions): Promise<Report> {
@@ -86,15 +93,14 @@ async function run(target: Target, { section, timeoutMs, json }: ConformanceOpti
 /** The server that the command line names, if it does. */
 async function targetOf(command: readonly string[], options: ConformanceOptions): Promise<Target | undefined> {
   const { url, stdio } = options;
-  if ((url !== undefined && stdio === true) || command.length > 0 !== (stdio === true))
-    throw usage(
-      "--url and --stdio do not go together",
-      "pass --url <base>, or --stdio -- <program> <arguments…>, or neither",
-    );
+  const remedy = "pass --url <base>, or --stdio -- <program> <arguments…>, or neither";
+  if (url !== undefined && stdio === true) throw usage("--url and --stdio do not go together", remedy);
+  if (stdio === true && command.length === 0) throw usage("--stdio needs a program to start", remedy);
+  if (stdio !== true && command.length > 0) throw usage("a program is started with --stdio only", remedy);
   if (stdio === true) return { kind: "stdio", command };
   if (url === undefined) return undefined;
   if (!URL.canParse(url)) throw usage("--url is no URL", "pass one such as http://127.0.0.1:8787/rcp");
-  const ca = options.caFile === undefined ? undefined : await read(options.caFile);
+  const ca = options.caFile === undefined ? undefined : await readCertificates(options.caFile);
   return { kind: "http", url, ...(ca !== undefined && { ca }), tokens: await tokensOf(options) };
 }
 
@@ -102,14 +108,14 @@ async function tokensOf(options: ConformanceOptions): Promise<Partial<Record<Cre
   const files = { read: options.tokenFile, add: options.addTokenFile, delete: options.deleteTokenFile };
   const entries = Object.entries(files).map(async ([credential, own]) => {
     const file = own ?? options.tokenFile;
-    return file === undefined ? [] : [[credential, (await read(file)).trim()]];
+    return file === undefined ? [] : [[credential, await readToken(file, true)]];
   });
   return Object.fromEntries((await Promise.all(entries)).flat());
 }
 
-async function read(file: string): Promise<string> {
+async function readCertificates(file: string): Promise<string> {
   return readFile(file, "utf8").catch((cause: unknown) => {
-    throw usage(`the file ${file} cannot be read`, "pass a file that is there", cause);
+    throw usage(`the file ${file} cannot be read`, "pass --ca-file with certificates in PEM", cause);
   });
 }
 

@@ -52,7 +52,11 @@ export async function runChecks(
 }
 
 const isWanted = (section: string, only: readonly string[] | undefined): boolean =>
-  only === undefined || only.some((wanted) => section === wanted || section.startsWith(`${wanted}.`));
+  only === undefined || only.some((wanted) => isWithin(section, wanted));
+
+/** Whether a section is the one of that number or below it. */
+export const isWithin = (section: string, number: string): boolean =>
+  section === number || section.startsWith(`${number}.`);
 
 /** The strongest of the levels of its rules. */
 function levelOf({ rules }: Check, levels: ReadonlyMap<string, Level>): Level {
