@@ -4,10 +4,10 @@ import { addConfigOption, type ConfigOption } from "./config-option.ts";
 import { operate, printJsonLines } from "./operator.ts";
 import { table } from "./terminal-text.ts";
 
-/** `pgrcp collect`: what retention asks for, to be run from time to time beside a server on Postgres. */
+/** `pgrcp collect`: what `retention` and the lifetimes of state ask for, to be run from time to time beside a server on Postgres. */
 export function registerCollect(program: Command): void {
   addConfigOption(program.command("collect"))
-    .description("delete for good what is older than retention.versionHours")
+    .description("delete for good what is past its time: old versions, expired sessions, keys and feedback")
     .option("--json", "one JSON object a line")
     .action(collect);
 }

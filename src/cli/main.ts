@@ -62,7 +62,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "collect",
-    summary: "delete for good what is older than retention.versionHours",
+    summary: "delete for good what is past its time: old versions, expired sessions, keys and feedback",
     load: async () => (await import("./collect.ts")).registerCollect,
   },
   {
