@@ -129,7 +129,7 @@ export interface RunningServer {
   close(drainMs?: number): Promise<void>;
 }
 
-/** Listens. On a first run it mints the four tokens first. */
+/** Listens; before that, a first run's four tokens are minted. From then on the embedded database is collected. */
 export async function startServer(backends: Backends): Promise<RunningServer> {
   const { services, operator } = backends;
   const { config, database, embedding, observe } = services;
