@@ -25,6 +25,7 @@ export async function answerBody(
     : answerBatch(envelope.messages, bridge, caller);
 }
 
+/** The frame of an error that belongs to no call. */
 export const refusal = (error: RpcError): string => encodeAnswer(null, refused(error));
 
 export const tooLarge = (what: string): RpcError =>

@@ -14,6 +14,7 @@ export interface WireError {
   readonly data?: unknown;
 }
 
+/** An error of the bridge's own. */
 export function refused({ code, message, data }: RpcError): Outcome {
   return { error: Object.keys(data).length === 0 ? { code, message } : { code, message, data } };
 }

@@ -41,6 +41,7 @@ export function readSession(
 const withoutCounts = (capabilities: unknown): unknown =>
   isObject(capabilities) && isObject(member(capabilities, "catalog")) ? { ...capabilities, catalog: {} } : capabilities;
 
+/** The server no longer knows the session that it was sent (RCP §13). */
 export const isSessionLost = (outcome: Outcome): boolean =>
   "error" in outcome && outcome.error.code === ErrorCode.NotInitialized;
 
@@ -69,6 +70,7 @@ export function wantsLogs(params: unknown): boolean {
   return (isObject(capabilities) && isObject(member(capabilities, "log"))) || hasLogLevel(params);
 }
 
+/** Any level counts: which ones there are is for the server to judge. */
 export function hasLogLevel(params: unknown): boolean {
   const meta = isObject(params) ? member(params, "_meta") : undefined;
   return isObject(meta) && typeof member(meta, "logLevel") === "string";

@@ -53,6 +53,7 @@ const LINGER_MS = 1_000;
 /** Names that need no escaping in a path. RCP has no others, and an escaped one would not be the body's method. */
 const METHOD = /^[\w.-]+(\/[\w.-]+)*$/;
 
+/** Keeps its connections between calls, until `close`. */
 export function createUpstream({ base, ca, token, say }: UpstreamOptions): Upstream {
   const isTls = base.protocol === "https:";
   const agent = isTls

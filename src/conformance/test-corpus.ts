@@ -143,4 +143,5 @@ const TOPICS = [
   "Bees find their way home by the sun.",
 ];
 
+/** The objects in a list of any kind; none when it is no list. */
 export const hitsOf = (hits: unknown): readonly Params[] => (Array.isArray(hits) ? hits.filter(isObject) : []);

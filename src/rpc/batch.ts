@@ -48,7 +48,7 @@ const full = (maxAnswerBytes: number): RpcError =>
   });
 
 /**
- * Takes a unit for each call of a batch after its first member, which has the request's own (ruling 5).
+ * Takes a unit for each call of a batch after its first member, which has the request's own (DESIGN ruling 5).
  *
  * @returns for each message the milliseconds to wait, or undefined when it may run
  */
