@@ -125,6 +125,7 @@ const CODES = { cancel: -32006, disconnect: undefined, deadline: -32014 } as con
 const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? Number.NaN;
 
+// The embedded database has no backends to look at, and cannot stop a query.
 describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a call that is left, on Postgres", () => {
   describe.each(["cancel", "disconnect", "deadline"] as const)("by %s", (way) => {
     test.each([0, 50])(

@@ -141,6 +141,7 @@ async function measure(ms: number, withSlow: boolean) {
   return { times: await reading, slow: await slow, early, late };
 }
 
+// Takes two minutes and all of a small machine.
 describe.runIf(isAsked)(`${CLIENTS} streams at a time`, () => {
   test("go on as before beside one reader that reads nothing, and memory stays where it was", async () => {
     const alone = await measure(RUN_MS / 2, false);
