@@ -4,6 +4,8 @@ import { TokenRefused, type TokenVerifier } from "../auth/verify-token.ts";
 import type { Observe } from "../observability/observation.ts";
 import { ErrorCode, RpcError, unauthorized } from "../protocol/errors.ts";
 import { headerValues } from "./header-values.ts";
+import type { ResourceMetadata } from "./resource-metadata.ts";
+import { readTarget } from "./target.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
 const principals = new WeakMap<FastifyRequest, Principal>();
@@ -15,18 +17,29 @@ export function principalOf(request: FastifyRequest): Principal {
   return principal;
 }
 
-/** The same bytes whatever was wrong; `error` only says that some token was there (RFC 6750 §3.1, DESIGN ruling 2). */
-const challenge = (hasToken: boolean): string => `Bearer realm="pgrcp"${hasToken ? ', error="invalid_token"' : ""}`;
+/**
+ * The same bytes whatever was wrong; `error` only says that some token was there (RFC 6750 §3.1, DESIGN ruling 2), and
+ * `resource_metadata` where to look for a better one (RFC 9728 §5.1).
+ */
+function challenge(hasToken: boolean, metadata: ResourceMetadata | undefined, url: string): string {
+  const target = readTarget(url);
+  const error = hasToken ? ', error="invalid_token"' : "";
+  const where =
+    metadata === undefined || target.kind !== "rcp" ? "" : `, resource_metadata="${metadata.urlOf(target.base)}"`;
+  return `Bearer realm="pgrcp"${error}${where}`;
+}
 
 /**
  * Authenticates from headers alone, before a byte of the body is read.
  *
  * @param retryAfterMs when to ask again while keys are out of reach
+ * @param metadata undefined where no metadata is served
  * @returns a hook that throws TransportRefusal 401, or 503 when no key can be had
  */
 export function authenticate(
   verifier: TokenVerifier,
   retryAfterMs: number,
+  metadata: ResourceMetadata | undefined,
   observe: Observe,
 ): onRequestAsyncHookHandler {
   return async (request) => {
@@ -36,7 +49,7 @@ export function authenticate(
     } catch (error) {
       if (error instanceof TokenRefused) {
         observe({ kind: "token-refused", check: error.check, ...error.claims });
-        const headers = { "www-authenticate": challenge(authorization.length > 0) };
+        const headers = { "www-authenticate": challenge(authorization.length > 0, metadata, request.originalUrl) };
         throw new TransportRefusal(401, headers, unauthorized(), { cause: error });
       }
       if (error instanceof RpcError && error.code === ErrorCode.BackendUnavailable) {

@@ -12,9 +12,11 @@ import { checkBodyHeaders } from "./check-body-headers.ts";
 import { trackConnections } from "./connections.ts";
 import { addGracefulClose } from "./graceful-close.ts";
 import { addHealthRoutes } from "./health-route.ts";
+import { addMetadataRoute } from "./metadata-route.ts";
 import { answerClientError, createNodeServer } from "./node-server.ts";
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
+import { resourceMetadata } from "./resource-metadata.ts";
 import { readTarget, type Target } from "./target.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
@@ -39,13 +41,20 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const { config, verifier, dispatcher, observe, isReady, draining } = options;
   const nodeServer = createNodeServer(config.server);
   const connections = trackConnections(nodeServer);
+  const metadata = resourceMetadata(config);
+  const targetOf = (url: string): Target => {
+    const target = readTarget(url);
+    return target.kind === "metadata" && metadata?.documentAt(target.suffix) === undefined
+      ? { kind: "unknown" }
+      : target;
+  };
   const server = Fastify({
     serverFactory: (listener) => nodeServer.on("request", listener),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, connections),
     bodyLimit: config.server.maxBodyBytes,
     trustProxy: config.server.trustedProxies.length > 0 ? config.server.trustedProxies : false,
-    // The target is read once, undecoded, by readTarget; Fastify's router sees only the name of what it leads to.
-    rewriteUrl: ({ url }) => `/${readTarget(url ?? "").kind}`,
+    // The target is read undecoded, by readTarget alone; Fastify's router sees only the name of what it leads to.
+    rewriteUrl: ({ url }) => `/${targetOf(url ?? "").kind}`,
     return503OnClosing: false,
   });
   const onError = answerError(config.server.maxBodyBytes, observe);
@@ -62,11 +71,12 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   await addCors(server, config.cors);
   await server.register(rateLimit, { global: false });
   const limits = rateLimits(server, config.rateLimit, observe);
-  addUnroutedAnswers(server);
+  addUnroutedAnswers(server, targetOf);
   addHealthRoutes(server, isReady, draining);
+  if (metadata !== undefined) addMetadataRoute(server, metadata, limits.byAddress);
   await server.register(async (rcp) => {
     rcp.addHook("onRequest", limits.byAddress);
-    rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, observe));
+    rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, metadata, observe));
     rcp.addHook("onRequest", limits.byPrincipal);
     rcp.addHook("onRequest", checkBodyHeaders);
     addRcpRoute(rcp, {
@@ -103,16 +113,18 @@ const ALLOW: Partial<Record<Target["kind"], string>> = {
   rcp: "POST, OPTIONS",
   healthz: "GET, HEAD",
   readyz: "GET, HEAD",
+  metadata: "GET, HEAD",
 };
 
 /** What no route takes is answered from its head alone: whatever a body there is said to be, nobody asked for it. */
-function addUnroutedAnswers(server: FastifyInstance): void {
-  server.addHook("onRequest", async (request, reply) => (request.is404 ? answerUnrouted(request, reply) : undefined));
+function addUnroutedAnswers(server: FastifyInstance, targetOf: (url: string) => Target): void {
+  server.addHook("onRequest", async (request, reply) =>
+    request.is404 ? answerUnrouted(request, reply, targetOf(request.originalUrl)) : undefined,
+  );
 }
 
 /** 400 for a target that cannot be decoded, 404 off every base, else 405, or 204 to OPTIONS. */
-function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { kind } = readTarget(request.originalUrl);
+function answerUnrouted(request: FastifyRequest, reply: FastifyReply, { kind }: Target): FastifyReply {
   if (kind === "malformed") return reply.code(400).send();
   const allow = ALLOW[kind];
   if (allow === undefined) return reply.code(404).send();

@@ -1,8 +1,11 @@
 import { parseRequestPath, type RequestPath } from "../rpc/request-path.ts";
+import { WELL_KNOWN } from "./resource-metadata.ts";
 
 /** What a request target leads to. */
 export type Target =
-  | { readonly kind: "rcp"; readonly path: RequestPath }
+  | { readonly kind: "rcp"; readonly path: RequestPath; readonly base: string }
+  /** The path of a resource, or nothing. */
+  | { readonly kind: "metadata"; readonly suffix: string }
   | { readonly kind: "healthz" | "readyz" | "malformed" | "unknown" };
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
@@ -18,8 +21,14 @@ export function readTarget(target: string): Target {
   if (!isDecodable(path)) return { kind: "malformed" };
   if (path === "/healthz") return { kind: "healthz" };
   if (path === "/readyz") return { kind: "readyz" };
+  if (path === WELL_KNOWN || path.startsWith(`${WELL_KNOWN}/`)) {
+    return { kind: "metadata", suffix: path.slice(WELL_KNOWN.length) };
+  }
   const requestPath = parseRequestPath(path);
-  return requestPath === undefined ? { kind: "unknown" } : { kind: "rcp", path: requestPath };
+  if (requestPath === undefined) return { kind: "unknown" };
+  const { method } = requestPath;
+  const base = method === undefined ? path : path.slice(0, -`/${method}`.length);
+  return { kind: "rcp", path: requestPath, base };
 }
 
 function isDecodable(path: string): boolean {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { readTarget } from "../../src/http/target.ts";
 
-const rcp = (corpus: string, method?: string) => ({ kind: "rcp", path: { corpus, method } });
+const rcp = (corpus: string, method?: string) => ({
+  kind: "rcp",
+  path: { corpus, method },
+  base: corpus === "default" ? "/rcp" : `/corpora/${corpus}/rcp`,
+});
 
 describe("readTarget", () => {
   test.each([
@@ -21,6 +25,10 @@ describe("readTarget", () => {
     ["HTTPS://elsewhere.test:1/rcp/ping", rcp("default", "ping")],
     ["/healthz", { kind: "healthz" }],
     ["/readyz?now", { kind: "readyz" }],
+    ["/.well-known/oauth-protected-resource", { kind: "metadata", suffix: "" }],
+    ["/.well-known/oauth-protected-resource/rcp?x", { kind: "metadata", suffix: "/rcp" }],
+    ["/.well-known/oauth-protected-resourcerer", { kind: "unknown" }],
+    ["/.well-known/openid-configuration", { kind: "unknown" }],
     ["/rcp/%zz", { kind: "malformed" }],
     ["/%ff", { kind: "malformed" }],
     ["", { kind: "unknown" }],
