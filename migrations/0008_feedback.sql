@@ -31,5 +31,6 @@ select pgrcp_admin.protect_tenant_table('pgrcp_state.feedback', '{pgrcp_state}')
 -- What was said is not taken back before its time.
 create policy feedback_expired_only on pgrcp_state.feedback as restrictive for delete to pgrcp_state using (expires_at <= now());
 
-grant select, insert, delete on pgrcp_state.feedback to pgrcp_state;
+-- What was said is not for the server to read: it counts what there is and deletes what has expired.
+grant select (tenant_id, expires_at), insert, delete on pgrcp_state.feedback to pgrcp_state;
 grant select, insert, update, delete on pgrcp_state.feedback to pgrcp_operator;

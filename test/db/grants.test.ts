@@ -18,7 +18,7 @@ const MATRIX = {
   "pgrcp.postings": ["S---", "SIu-", "----", "----"],
   "pgrcp.idempotency_keys": ["----", "SI-D", "SI-D", "----"],
   "pgrcp_state.sessions": ["----", "----", "----", "SIuD"],
-  "pgrcp_state.feedback": ["----", "----", "----", "SI-D"],
+  "pgrcp_state.feedback": ["----", "----", "----", "sI-D"],
   "pgrcp_state.trajectories": ["----", "----", "----", "SIuD"],
   "pgrcp_state.ranked_lists": ["----", "----", "----", "SI-D"],
   "pgrcp_state.cursor_keys": ["----", "----", "----", "SI--"],
