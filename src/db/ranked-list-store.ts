@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { TenantId } from "../catalog/corpus.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -44,19 +45,21 @@ export class RankedListStore {
   async keep(caller: SessionOwner, list: RankedList, access: Access, limits: StatementLimits): Promise<KeptList> {
     const owner = stateOwner(caller);
     const listId = randomBytes(LIST_ID_BYTES);
-    const [, [key]] = await this.#database.read(
-      "state",
-      access,
-      [
-        createCursorKey(owner.tenantId, randomBytes(KEY_BYTES)),
-        findCursorKey(owner.tenantId),
-        deleteExpiredRankedLists(owner.tenantId),
-        insertRankedList(owner, listId, list, this.#settings.cursorTtlSeconds),
-      ],
-      limits,
-    );
+    const statements = [
+      findCursorKey(owner.tenantId),
+      deleteExpiredRankedLists(owner.tenantId),
+      insertRankedList(owner, listId, list, this.#settings.cursorTtlSeconds),
+    ] as const;
+    const [[key]] = await this.#database.read("state", access, statements, limits);
+    return { listId, key: key ?? (await this.#makeKey(owner.tenantId, access, limits)) };
+  }
+
+  /** Once in a tenant's life. Whoever makes the key at the same moment has the same one. */
+  async #makeKey(tenantId: TenantId, access: Access, limits: StatementLimits): Promise<Uint8Array> {
+    const statements = [createCursorKey(tenantId, randomBytes(KEY_BYTES)), findCursorKey(tenantId)] as const;
+    const [, [key]] = await this.#database.read("state", access, statements, limits);
     if (key === undefined) throw new Error("a tenant's cursor key is there once it was made");
-    return { listId, key };
+    return key;
   }
 
   async find(caller: SessionOwner, listId: Uint8Array, access: Access, limits: StatementLimits): Promise<FoundList> {

@@ -31,7 +31,9 @@ export async function keepRanking(
   context: RetrievalContext,
 ): Promise<KeptRanking | undefined> {
   const { rankedLists, owner, access } = context;
-  const mayGoOn = ranked.length > plan.k || plan.tokenBudget !== undefined || plan.unit === "document";
+  // The first hit is never left for a next page.
+  const mayBeCut = ranked.length > 1 && (plan.tokenBudget !== undefined || plan.unit === "document");
+  const mayGoOn = ranked.length > plan.k || mayBeCut;
   if (rankedLists === undefined || !mayGoOn) return undefined;
   const kept = ranked.slice(0, plan.maxCandidateK);
   const list = { indexVersion, candidates, entries: packEntries(kept) };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TenantId } from "../../src/catalog/corpus.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import type { RpcError } from "../../src/protocol/errors.ts";
 import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
@@ -151,6 +152,36 @@ test("a list that one page holds has no cursor, and nor has any where pages are 
   expect(await off.retrieve({ query: "apple", k: 3 })).not.toHaveProperty("nextCursor");
 });
 
+const listsOf = (tenantId: TenantId) =>
+  opened.operator.read(
+    compile(
+      sql`select count(*) as n from pgrcp_state.ranked_lists where tenant_id = ${tenantId}`,
+      (row) => row.n as number,
+    ),
+  );
+
+test("a list that has no second page, whatever is cut off the first, is not kept", async () => {
+  const { tenantId, caller } = await filled();
+  const question = { query: documents[39]?.text, mode: "dense", minScore: 0.999 };
+  expect((await caller.retrieve({ ...question, unit: "document" })).hits).toHaveLength(1);
+  expect((await caller.retrieve({ ...question, tokenBudget: 100 })).hits).toHaveLength(1);
+  expect((await caller.retrieve({ ...question, tokenBudget: 1 })).hits).toHaveLength(0);
+  await caller.retrieve({ query: "", tokenBudget: 100 });
+  expect(await listsOf(tenantId)).toEqual([0]);
+  await caller.retrieve({ query: "apple", unit: "document" });
+  expect(await listsOf(tenantId)).toEqual([1]);
+});
+
+test("first pages that make the tenant's key at the same moment have one key", async () => {
+  const { caller } = await filled();
+  const question = { query: "apple", k: 3 };
+  const firsts = await Promise.all(Array.from({ length: 8 }, () => caller.retrieve(question)));
+  const seconds = await Promise.all(
+    firsts.map(({ nextCursor }) => caller.retrieve({ ...question, cursor: nextCursor })),
+  );
+  for (const { hits } of seconds) expect(hits).toEqual(seconds[0]?.hits);
+});
+
 describe("a cursor is refused", () => {
   const question = { query: "apple", k: 3 };
 
@@ -199,11 +230,7 @@ describe("a cursor is refused", () => {
     // The next list takes the expired one away.
     await caller.retrieve(question);
     expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual({ code: -32015, field: undefined });
-    const lists = compile(
-      sql`select count(*) as n from pgrcp_state.ranked_lists where tenant_id = ${tenantId}`,
-      (row) => row.n as number,
-    );
-    expect(await opened.operator.read(lists)).toEqual([1]);
+    expect(await listsOf(tenantId)).toEqual([1]);
   });
 });
 
