@@ -1,6 +1,7 @@
 import type { CorpusName, TenantId } from "../catalog/corpus.ts";
 import type { FeedbackSignal } from "../plan/plan-feedback.ts";
-import { compile, noRows, type Statement, sql } from "./sql.ts";
+import { deleteExpired } from "./expired.ts";
+import { compile, type Statement, sql } from "./sql.ts";
 
 /** Whose feedback it is, and on what. */
 export interface FeedbackCall {
@@ -43,8 +44,5 @@ returning true as kept`,
 
 const text = (value: boolean | number | undefined): string | null => (value === undefined ? null : String(value));
 
-/** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteExpiredFeedback(tenantId: TenantId | undefined): Statement {
-  const whose = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(sql`delete from pgrcp_state.feedback where ${whose}expires_at <= now()`, noRows);
-}
+export const deleteExpiredFeedback = (tenantId: TenantId | undefined): Statement =>
+  deleteExpired(sql`pgrcp_state.feedback`, tenantId);

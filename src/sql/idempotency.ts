@@ -1,6 +1,7 @@
 import type { TenantId } from "../catalog/corpus.ts";
 import type { RepeatableWrite } from "../plan/idempotency-key.ts";
-import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
+import { deleteExpired } from "./expired.ts";
+import { compile, type Statement, sql } from "./sql.ts";
 
 /** Whose a key is: keys of other callers, and of the caller's other credential, are other keys. */
 export interface KeyOwner {
@@ -42,8 +43,5 @@ on conflict (tenant_id, issuer, subject, client, credential, key_hash) do nothin
   );
 }
 
-/** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteExpiredKeys(tenantId: TenantId | undefined): Statement {
-  const whose: Sql = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(sql`delete from pgrcp.idempotency_keys where ${whose}expires_at <= now()`, noRows);
-}
+export const deleteExpiredKeys = (tenantId: TenantId | undefined): Statement =>
+  deleteExpired(sql`pgrcp.idempotency_keys`, tenantId);

@@ -1,5 +1,6 @@
 import type { TenantId } from "../catalog/corpus.ts";
-import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
+import { deleteExpired } from "./expired.ts";
+import { compile, noRows, type Statement, sql } from "./sql.ts";
 import type { StateOwner } from "./trajectories.ts";
 
 /** The ranked list that a retrieve's first page found, for its next pages. */
@@ -37,11 +38,8 @@ export function findRankedList({ tenantId, ownerHash }: StateOwner, listId: Uint
   );
 }
 
-/** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteExpiredRankedLists(tenantId: TenantId | undefined): Statement {
-  const whose: Sql = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(sql`delete from pgrcp_state.ranked_lists where ${whose}expires_at <= now()`, noRows);
-}
+export const deleteExpiredRankedLists = (tenantId: TenantId | undefined): Statement =>
+  deleteExpired(sql`pgrcp_state.ranked_lists`, tenantId);
 
 /** Makes the key that signs a tenant's cursors; nothing happens when there is one. @param key 32 random bytes */
 export function createCursorKey(tenantId: TenantId, key: Uint8Array): Statement {

@@ -1,7 +1,6 @@
 import type { PostingBlock } from "../catalog/posting-block.ts";
-import { postingsIn } from "../catalog/posting-block.ts";
 import type { CorpusKey } from "./documents.ts";
-import { base64 } from "./postings.ts";
+import { postingColumns, postingRows, toPosting } from "./postings.ts";
 import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The statements of retention, which the operator runs across tenants. Each names its tenant itself. */
@@ -49,26 +48,16 @@ export function selectPostings(
   limit: number,
 ): Statement<PostingBlock> {
   return compile(
-    sql`select term, block, encode(packed, 'base64') as packed, encode(wide, 'base64') as wide from pgrcp.postings where ${of(key)} and block = any(${blocks}::int[]) and (term, block) > (${after.term}, ${after.block}::int) order by term, block limit ${limit}::int`,
-    (row) => ({
-      term: row.term as string,
-      block: row.block as number,
-      packed: Buffer.from(row.packed as string, "base64"),
-      wide: Buffer.from(row.wide as string, "base64"),
-    }),
+    sql`select ${postingColumns} from pgrcp.postings where ${of(key)} and block = any(${blocks}::int[]) and (term, block) > (${after.term}, ${after.block}::int) order by term, block limit ${limit}::int`,
+    toPosting,
   );
 }
 
 /** Writes rows over. A writer that could append to one meanwhile must be locked out. */
 export function rewritePostings(key: CorpusKey, rows: readonly PostingBlock[]): Statement {
-  const terms = rows.map((row) => row.term);
-  const blocks = rows.map((row) => row.block);
-  const counts = rows.map(postingsIn);
-  const packed = rows.map((row) => base64(row.packed));
-  const wide = rows.map((row) => base64(row.wide));
   return compile(
     sql`update pgrcp.postings p set n = new.n, packed = decode(new.packed, 'base64'), wide = decode(new.wide, 'base64')
-from unnest(${terms}::text[], ${blocks}::int[], ${counts}::int[], ${packed}::text[], ${wide}::text[]) as new(term, block, n, packed, wide)
+from ${postingRows(rows)}
 where p.tenant_id = ${key.tenantId} and p.corpus = ${key.corpus} and p.term = new.term and p.block = new.block`,
     noRows,
   );

@@ -1,4 +1,5 @@
 import type { TenantId } from "../catalog/corpus.ts";
+import { deleteExpired } from "./expired.ts";
 import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /** Whose a session is (DESIGN ruling 3). */
@@ -82,8 +83,5 @@ export function deleteSession(owner: SessionOwner, hash: Uint8Array): Statement<
   );
 }
 
-/** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteExpiredSessions(tenantId: TenantId | undefined): Statement {
-  const whose: Sql = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(sql`delete from pgrcp_state.sessions where ${whose}expires_at <= now()`, noRows);
-}
+export const deleteExpiredSessions = (tenantId: TenantId | undefined): Statement =>
+  deleteExpired(sql`pgrcp_state.sessions`, tenantId);

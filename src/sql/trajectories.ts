@@ -1,4 +1,5 @@
 import type { TenantId } from "../catalog/corpus.ts";
+import { deleteExpired } from "./expired.ts";
 import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /** Whose state a row is. */
@@ -56,8 +57,5 @@ export function forgetTrajectories(owner: StateOwner, most: number): Statement {
   );
 }
 
-/** @param tenantId undefined for all tenants, which only the operator may */
-export function deleteExpiredTrajectories(tenantId: TenantId | undefined): Statement {
-  const whose: Sql = tenantId === undefined ? sql`` : sql`tenant_id = ${tenantId} and `;
-  return compile(sql`delete from pgrcp_state.trajectories where ${whose}expires_at <= now()`, noRows);
-}
+export const deleteExpiredTrajectories = (tenantId: TenantId | undefined): Statement =>
+  deleteExpired(sql`pgrcp_state.trajectories`, tenantId);

@@ -15,16 +15,14 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "corpora.ts createCorpus: tenant_id = $":
     "it makes the caller's own corpus, for a tenant that the foreign key asks for too",
   "documents.ts of: tenant_id = $": undefined,
+  "expired.ts deleteExpired: tenant_id = $": "an expired row and none have one answer",
   "feedback.ts insertFeedback: tenant_id = $": "how much room is left is seen only when it is full",
-  "feedback.ts deleteExpiredFeedback: tenant_id = $": "expired feedback and none have one answer",
   "idempotency.ts findFirstResult: tenant_id = $": undefined,
-  "idempotency.ts deleteExpiredKeys: tenant_id = $": "an expired key and none have one answer",
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,
   "ranked-lists.ts findRankedList: tenant_id = $":
     "found by an id that no other row has, once the tenant's signature is good",
-  "ranked-lists.ts deleteExpiredRankedLists: tenant_id = $": "an expired list and none have one answer",
   "ranked-lists.ts findCursorKey: tenant_id = $":
     "another's key signs a cursor just as well: the tenant is in what it signs",
   "recall.ts versionsOf: v.tenant_id = $": undefined,
@@ -34,11 +32,9 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "recall.ts byNumber: c.tenant_id = $": undefined,
   "sessions.ts of: tenant_id = $": undefined,
   "sessions.ts touchSession: s.tenant_id = $": "joined to the owner's own row by a hash that no other row has",
-  "sessions.ts deleteExpiredSessions: tenant_id = $": "an expired session and none have one answer",
   "trajectories.ts ofOwner: tenant_id = $": undefined,
   "trajectories.ts extendTrajectory: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
-  "trajectories.ts deleteExpiredTrajectories: tenant_id = $": "an expired trajectory and none have one answer",
 };
 
 /** Every table of tenants, and, where the loss of its policies changes no answer, why. */
