@@ -38,7 +38,7 @@ export const tableFacts = compile(
   exists (select from aclexplode(c.relacl) a where a.grantee <> c.relowner)
     or exists (select from pg_attribute t, aclexplode(t.attacl) a where t.attrelid = c.oid and a.grantee <> c.relowner) as granted
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname in ('pgrcp', 'pgrcp_state') and c.relkind in ('r', 'p') order by 1`,
+where n.nspname in ('pgrcp', 'pgrcp_state') and c.relkind in ('r', 'p', 'f') order by 1`,
   (row) => row as unknown as TableFacts,
 );
 
@@ -114,6 +114,8 @@ export interface LoginFacts {
   readonly user: string;
   readonly superuser: boolean;
   readonly bypassesRls: boolean;
+  /** Attributes of its own that no login of the server needs. */
+  readonly attributes: readonly string[];
   /** Owns, itself or through a role, something in our schemas. */
   readonly owns: boolean;
   /** Roles it can act as, other than itself, that give it more than it should have. */
@@ -128,11 +130,13 @@ export interface LoginFacts {
 export const loginFacts = (role: string) =>
   compile(
     sql`select current_user::text as "user", me.rolsuper as superuser, me.rolbypassrls as bypasses_rls,
+  array_remove(array[case when me.rolcreaterole then 'CREATEROLE' end, case when me.rolcreatedb then 'CREATEDB' end,
+    case when me.rolreplication then 'REPLICATION' end], null) as attributes,
   exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname in ('pgrcp', 'pgrcp_state', 'pgrcp_admin') and pg_has_role(c.relowner, 'member')) as owns,
   coalesce((select array_agg(r.rolname::text order by r.rolname) from pg_roles r
     where pg_has_role(r.oid, 'member') and r.rolname <> current_user and r.rolname <> ${role}
-      and (r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolname ~ '^(pg|pgrcp)_')), '{}') as powers,
+      and (r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolname ~ '^(pg|pgrcp)_')), '{}') as powers,
   exists (select from pg_roles r where r.rolname = ${role} and pg_has_role(r.oid, 'usage')) as has_role,
   current_setting('default_transaction_isolation') as isolation,
   current_setting('default_transaction_read_only')::boolean as read_only,
@@ -142,6 +146,7 @@ from pg_roles me where me.rolname = current_user`,
       user: row.user as string,
       superuser: row.superuser as boolean,
       bypassesRls: row.bypasses_rls as boolean,
+      attributes: row.attributes as string[],
       owns: row.owns as boolean,
       powers: row.powers as string[],
       hasRole: row.has_role as boolean,

@@ -14,6 +14,11 @@ export function checkLogin(role: DatabaseRole, facts: LoginFacts): readonly Find
   const use = `set ${setting} to pgrcp_${role}, or to a login whose only role is pgrcp_${role}`;
   if (facts.superuser) return [error(`${setting} is ${user}, a superuser: row level security would not hold`, use)];
   if (facts.bypassesRls) return [error(`${setting} is ${user}, which has BYPASSRLS`, use)];
+  if (facts.attributes.length > 0) {
+    const revoke = facts.attributes.map((attribute) => `no${attribute.toLowerCase()}`).join(" ");
+    const { text } = compile(sql`alter role ${identifier(user)}`, noRows);
+    return [error(`${setting} is ${user}, which has ${facts.attributes.join(", ")}`, `run: ${text} ${revoke}`)];
+  }
   if (facts.owns) return [error(`${setting} is ${user}, which is the owner of pgrcp's tables or a member of it`, use)];
   if (facts.powers.length > 0) {
     return [error(`${setting} is ${user}, a member of ${facts.powers.join(", ")}`, use)];

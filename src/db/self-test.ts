@@ -1,6 +1,8 @@
 import type { FilterFields, TenantId } from "../catalog/corpus.ts";
 import type { Observe } from "../observability/observation.ts";
 import type { Statement } from "../sql/sql.ts";
+import { checkDefiner, checkLeakproof, checkStray, checkView } from "./bypass-checks.ts";
+import { definerFacts, leakproofFacts, strayFacts, viewFacts } from "./bypass-facts.ts";
 import { filterColumnFacts, loginFacts, rightsFacts, serverFacts, tableFacts } from "./catalog-facts.ts";
 import type { Access, Database, DatabaseRole } from "./database.ts";
 import { checkFields } from "./field-checks.ts";
@@ -49,7 +51,8 @@ export async function examine(database: Database, fields: FilterFields): Promise
   const versions = await check("versions", () => checkVersions(database));
   if (hasError(versions)) return [...logins, versions];
   const security = await check("policies and grants", () => checkSecurity(database));
-  return [...logins, versions, security, await check("filter columns", () => checkColumns(database, fields))];
+  const bypasses = await check("ways around them", () => checkBypasses(database));
+  return [...logins, versions, security, bypasses, await check("filter columns", () => checkColumns(database, fields))];
 }
 
 const hasError = ({ findings }: Check): boolean => findings.some(({ severity }) => severity === "error");
@@ -83,6 +86,18 @@ async function checkSecurity(database: Database): Promise<readonly Finding[]> {
   const tables = await ask(database, "reader", tableFacts);
   const found = await ask(database, "reader", rightsFacts);
   return [...checkTables(tables), ...checkRights(await expectedRights(), found, tables)];
+}
+
+async function checkBypasses(database: Database): Promise<readonly Finding[]> {
+  const users = SERVER_ROLES.map((role) =>
+    database instanceof PostgresDatabase ? database.logins[role].user : `pgrcp_${role}`,
+  );
+  return [
+    ...(await ask(database, "reader", definerFacts(users))).map(checkDefiner),
+    ...(await ask(database, "reader", viewFacts(users))).map(checkView),
+    ...(await ask(database, "reader", strayFacts)).map(checkStray),
+    ...(await ask(database, "reader", leakproofFacts(users))).map(checkLeakproof),
+  ];
 }
 
 async function checkColumns(database: Database, fields: FilterFields): Promise<readonly Finding[]> {

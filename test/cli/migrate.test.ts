@@ -87,7 +87,7 @@ test("a new filter field is planned, refused by doctor, added by migrate, and th
     code: 0,
     stdout:
       "embedding model      ok\nlanguage             ok\nTLS files            ok\ntoken issuers        ok\nport                 ok\n" +
-      "versions             ok\npolicies and grants  ok\nfilter columns       ok\n",
+      "versions             ok\npolicies and grants  ok\nways around them     ok\nfilter columns       ok\n",
   });
   expect(again).toMatchObject({ code: 0, stdout: "nothing to do: the database is up to date\n" });
 });

@@ -116,6 +116,12 @@ const onPostgres = () => {
     ["in role pgrcp_operator", "which is the owner of pgrcp's tables or a member of it"],
     ["in role pgrcp_reader, pgrcp_adder", "a member of pgrcp_adder"],
     ["in role pgrcp_reader, pg_read_all_data", "a member of pg_read_all_data"],
+    [
+      "in role pgrcp_reader, pg_write_all_data, pg_monitor",
+      "a member of pg_monitor, pg_read_all_settings, pg_read_all_stats, pg_stat_scan_tables, pg_write_all_data",
+    ],
+    ["createrole in role pgrcp_reader", "which has CREATEROLE"],
+    ["createdb replication in role pgrcp_reader", "which has CREATEDB, REPLICATION"],
   ])("a login made with %s is refused", async (attributes, reason) => {
     const user = await makeRole(attributes);
 

@@ -335,6 +335,7 @@ describe("a login", () => {
     user: "somebody",
     superuser: false,
     bypassesRls: false,
+    attributes: [],
     owns: false,
     powers: [],
     hasRole: true,
@@ -350,6 +351,7 @@ describe("a login", () => {
   test.each([
     [{ superuser: true }, "database.reader.user is somebody, a superuser: row level security would not hold"],
     [{ bypassesRls: true }, "database.reader.user is somebody, which has BYPASSRLS"],
+    [{ attributes: ["CREATEDB", "REPLICATION"] }, "database.reader.user is somebody, which has CREATEDB, REPLICATION"],
     [{ owns: true }, "database.reader.user is somebody, which is the owner of pgrcp's tables or a member of it"],
     [{ powers: ["pgrcp_adder"] }, "database.reader.user is somebody, a member of pgrcp_adder"],
     [{ hasRole: false }, "database.reader.user is somebody, which does not have the rights of pgrcp_reader"],

@@ -50,7 +50,7 @@ test("a cursor's statement keeps its parameters, and its name is quoted", () => 
 test("the SQL of a remedy can be run, whatever the login is called", async () => {
   const user = `pgrcptest_'"${randomBytes(4).toString("hex")}`;
   const facts = {
-    ...{ user, superuser: false, bypassesRls: false, owns: false, powers: [], hasRole: true },
+    ...{ user, superuser: false, bypassesRls: false, attributes: [], owns: false, powers: [], hasRole: true },
     ...{ isolation: "read committed", readOnly: false, planCacheMode: "auto" },
   };
   await admin.query(run(sql`create role ${identifier(user)}`));
