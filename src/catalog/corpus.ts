@@ -5,7 +5,6 @@
 
 export type TenantId = string & { readonly __brand: "TenantId" };
 export type CorpusName = string & { readonly __brand: "CorpusName" };
-export type DocId = string & { readonly __brand: "DocId" };
 
 export const DEFAULT_CORPUS = "default" as CorpusName;
 

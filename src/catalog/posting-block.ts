@@ -7,7 +7,7 @@
  * `wide` has both in full: offset (uint16), frequency (uint32), length (uint32), big-endian, 10 bytes.
  */
 
-export const BLOCK_BITS = 12;
+const BLOCK_BITS = 12;
 /** Chunk numbers in a block. */
 export const BLOCK_SIZE = 1 << BLOCK_BITS;
 

@@ -134,7 +134,7 @@ class Batch implements pg.Submittable {
 }
 
 /** True for an error message of the database; false for a broken socket. */
-export const isFromServer = (error: unknown): error is Error & { readonly code: string } =>
+const isFromServer = (error: unknown): error is Error & { readonly code: string } =>
   error instanceof Error && "severity" in error && "code" in error && typeof error.code === "string";
 
 /**

@@ -7,7 +7,7 @@ import { StartupError } from "./startup-error.ts";
 /** The typed columns of `pgrcp.chunks`, one per filter field of the configuration. */
 
 /** As the configuration spells it, such as `keyword[]`. */
-export const typeNameOf = (field: FilterField): string => `${field.type}${field.array ? "[]" : ""}`;
+const typeNameOf = (field: FilterField): string => `${field.type}${field.array ? "[]" : ""}`;
 
 /** Whether an index helps: equality on a list cannot use a b-tree, and free text may exceed what one entry holds. */
 const isIndexed = (field: FilterField): boolean => !field.array && field.type !== "text";

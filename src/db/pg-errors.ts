@@ -39,7 +39,7 @@ const isQueryCancelled = (error: unknown): boolean => codeOf(error) === "57014";
 export const isSerializationFailure = (error: unknown): boolean => SERIALIZATION.has(codeOf(error) ?? "");
 
 /** True when the connection can have died of it. */
-export function isConnectionLost(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return SOCKET_CODES.has(code) || /^(08|57P0[123])/.test(code);
   return error instanceof Error && SOCKET_MESSAGES.test(error.message);

@@ -19,4 +19,4 @@ export class StartupError extends ExpectedFailure {
 }
 
 /** The command line's code for "the database": out of reach, locked, of another version, without a role or a migration. */
-export const DATABASE_EXIT_CODE = 4;
+const DATABASE_EXIT_CODE = 4;

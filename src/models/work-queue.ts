@@ -1,7 +1,7 @@
 import { backendUnavailable } from "../protocol/errors.ts";
 
 /** Who waits for a unit of work, most urgent first: a search, a write that is being cut into chunks, a bulk import. */
-export const LANES = ["query", "count", "document"] as const;
+const LANES = ["query", "count", "document"] as const;
 export type Lane = (typeof LANES)[number];
 
 /** After this many units in a row from more urgent lanes, the least urgent one that waits gets a turn. */

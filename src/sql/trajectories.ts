@@ -21,7 +21,7 @@ export interface Shown {
 }
 
 /** Numbers kept of each kind; of a longer trajectory the last ones. */
-export const MAX_SHOWN = 10_000;
+const MAX_SHOWN = 10_000;
 
 const ofOwner = ({ tenantId, ownerHash }: StateOwner): Sql =>
   sql`tenant_id = ${tenantId} and owner_hash = ${ownerHash}::bytea`;
