@@ -20,6 +20,7 @@ import {
 } from "../../src/sql/documents.ts";
 import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
+import { selectFeedback } from "../../src/sql/operator.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -241,6 +242,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, { retentionDays: 30, maxSignalsPerTenant: 100_000 })],
   "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],
   "feedback-delete-expired-everywhere": ["operator", deleteExpiredFeedback(undefined)],
+  "feedback-list": ["operator", selectFeedback(CORPUS.tenantId, 100)],
   "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
   "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
   "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],
