@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Violation } from "./outcome.ts";
+import { MAX_ANSWER, Violation } from "./outcome.ts";
 
 /** An HTTP answer as it came. */
 export interface HttpAnswer {
@@ -43,7 +43,7 @@ export class HttpEndpoint {
   /**
    * Sends one request; a 429 is waited out.
    *
-   * @throws Violation when no answer comes in time
+   * @throws Violation when no whole answer comes in time
    */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     for (let waits = 0; ; waits += 1) {
@@ -58,27 +58,39 @@ export class HttpEndpoint {
     this.#agent.destroy();
   }
 
+  /** Joined as text: of a base without a path, `//initialize` would be another host. */
+  #urlOf(path: string): URL {
+    return new URL(`${this.#base.origin}${this.#base.pathname.replace(/\/+$/, "")}${path}`);
+  }
+
   #sendOnce({ method = "POST", path, headers = {}, body }: HttpRequest): Promise<HttpAnswer> {
     const send = this.#base.protocol === "https:" ? httpsRequest : httpRequest;
     const bytes = body === undefined ? undefined : Buffer.from(body);
     const length = bytes === undefined ? {} : { "content-length": bytes.length };
     return new Promise((resolve, reject) => {
       const request = send(
-        new URL(`${this.#base.pathname}${path}`, this.#base),
-        { method, agent: this.#agent, headers: { ...length, ...headers }, timeout: this.#timeoutMs },
+        this.#urlOf(path),
+        { method, agent: this.#agent, headers: { ...length, ...headers } },
         (response) => {
           const pieces: Buffer[] = [];
-          response.on("data", (piece: Buffer) => pieces.push(piece));
-          response.on("error", reject);
+          let taken = 0;
+          response.on("data", (piece: Buffer) => {
+            pieces.push(piece);
+            taken += piece.length;
+            if (taken > MAX_ANSWER) give(`an answer has more than ${MAX_ANSWER} bytes`);
+          });
+          response.on("error", fail);
           response.on("end", () =>
             resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) }),
           );
         },
       );
-      request.on("timeout", () => request.destroy(new Violation(`no answer within ${this.#timeoutMs} ms`)));
-      request.on("error", (error) =>
-        reject(error instanceof Violation ? error : new Violation(`the connection failed: ${error.message}`)),
-      );
+      const give = (what: string) => request.destroy(new Violation(what));
+      const fail = (error: Error) =>
+        reject(error instanceof Violation ? error : new Violation(`the connection failed: ${error.message}`));
+      const timer = setTimeout(give, this.#timeoutMs, `no whole answer within ${this.#timeoutMs} ms`);
+      request.on("error", fail);
+      request.on("close", () => clearTimeout(timer));
       request.end(bytes);
     });
   }

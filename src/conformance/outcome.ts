@@ -20,6 +20,9 @@ export function need(holds: boolean, reason: string): asserts holds {
   if (!holds) throw new Skipped(reason);
 }
 
+/** The longest answer that is taken, in bytes: what is no RCP server may never end its own. */
+export const MAX_ANSWER = 16 * 1024 * 1024;
+
 const SHOWN = 160;
 
 /** A value for a message: JSON, cut where it gets long. */

@@ -92,7 +92,13 @@ export class ServerUnderTest {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
     const client = this.#newClient(key);
-    const opening = handshake(client, INITIALIZE).then(() => client);
+    const opening = handshake(client, INITIALIZE).then(
+      () => client,
+      async (error: unknown) => {
+        await this.#close(client);
+        throw error;
+      },
+    );
     this.#shared.set(key, opening);
     return opening;
   }

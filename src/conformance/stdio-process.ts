@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Frame, readFrame } from "./frame.ts";
-import { ensure, show, Violation } from "./outcome.ts";
+import { ensure, MAX_ANSWER, show, Violation } from "./outcome.ts";
 
 const NEWLINE = 0x0a;
 const MAX_STDERR = 64 * 1024;
+/** Far more than a server could print by mistake. */
+const MAX_STRAYS = 1_000;
 
 /** A server that was started as a child process, and every line that it wrote. */
 export class StdioProcess {
@@ -14,7 +16,7 @@ export class StdioProcess {
   stderr = "";
   readonly #child: ChildProcess;
   readonly #timeoutMs: number;
-  readonly #ended: Promise<string>;
+  readonly #ended = Promise.withResolvers<string>();
   #rest: Buffer = Buffer.alloc(0);
   #end: string | undefined;
   #wake = Promise.withResolvers<void>();
@@ -29,15 +31,8 @@ export class StdioProcess {
       if (this.stderr.length < MAX_STDERR) this.stderr += bytes.toString("utf8");
     });
     this.#child.stdin?.on("error", () => {}); // a server that is gone is seen by its end
-    this.#ended = new Promise((resolve) => {
-      const end = (how: string) => {
-        this.#end ??= how;
-        this.#stir();
-        resolve(how);
-      };
-      this.#child.on("error", (error) => end(`could not be started: ${error.message}`));
-      this.#child.on("close", (code, signal) => end(`ended with ${signal ?? `exit code ${code}`}`));
-    });
+    this.#child.on("error", (error) => this.#finish(`could not be started: ${error.message}`));
+    this.#child.on("close", (code, signal) => this.#finish(`ended with ${signal ?? `exit code ${code}`}`));
   }
 
   get hasEnded(): boolean {
@@ -73,7 +68,7 @@ export class StdioProcess {
   async exit(): Promise<string | undefined> {
     const stop = new AbortController();
     const late = sleep(this.#timeoutMs, undefined, { signal: stop.signal }).catch(() => undefined);
-    const how = await Promise.race([this.#ended, late]);
+    const how = await Promise.race([this.#ended.promise, late]);
     stop.abort();
     return how;
   }
@@ -82,7 +77,19 @@ export class StdioProcess {
   async close(): Promise<void> {
     this.endInput();
     if ((await this.exit()) === undefined) this.#child.kill("SIGKILL");
-    await this.#ended;
+    await this.#ended.promise;
+  }
+
+  #finish(how: string): void {
+    this.#end ??= how;
+    this.#stir();
+    this.#ended.resolve(how);
+  }
+
+  /** Ends a process that goes on writing what nobody can read. */
+  #giveUp(why: string): void {
+    this.#child.kill("SIGKILL");
+    this.#finish(why);
   }
 
   #said(): string {
@@ -91,11 +98,14 @@ export class StdioProcess {
   }
 
   #read(bytes: Buffer): void {
+    if (this.hasEnded) return;
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     for (let end = this.#rest.indexOf(NEWLINE); end >= 0; end = this.#rest.indexOf(NEWLINE)) {
       this.#take(this.#rest.subarray(0, end));
       this.#rest = this.#rest.subarray(end + 1);
     }
+    if (this.#rest.length > MAX_ANSWER) this.#giveUp(`wrote a line of more than ${MAX_ANSWER} bytes`);
+    if (this.strays.length > MAX_STRAYS) this.#giveUp(`wrote ${MAX_STRAYS} lines that are no message`);
     this.#stir();
   }
 
