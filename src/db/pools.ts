@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import type { BatchStatement } from "./batch.ts";
+import { requestCancel } from "./cancel-request.ts";
 import type { Access } from "./database.ts";
 import { type ConnectionRole, credentialsOf, type Lease, type LeaseSource } from "./lease.ts";
 import { codeOf } from "./pg-errors.ts";
@@ -40,7 +41,6 @@ export function connectionOf(url: string, login: { user: string; password?: stri
 /** A role's connections. One pool per role, so a slow writer cannot take the readers' connections. */
 export class RolePool implements LeaseSource {
   readonly #pool: pg.Pool;
-  readonly #cancels: pg.Pool;
   readonly #role: ConnectionRole;
   readonly #limits: PoolLimits;
   readonly #observe: Observe;
@@ -53,16 +53,12 @@ export class RolePool implements LeaseSource {
     this.nameOf = limits.preparedStatements ? statementNames() : () => undefined;
     const options = { ...connection, connectionTimeoutMillis: limits.connectTimeoutMs, keepAlive: true };
     this.#pool = new pg.Pool({ ...options, max: limits.size, idleTimeoutMillis: 60_000, allowExitOnIdle: true });
-    // Its own connection, or a cancel would wait for the very connections that it is to free.
-    this.#cancels = new pg.Pool({ ...options, max: 1, idleTimeoutMillis: 10_000, allowExitOnIdle: true });
-    for (const pool of [this.#pool, this.#cancels]) {
-      // A lost connection is an event on the client, lent or not, and once more on the pool; unheard, either ends the process.
-      pool.on("error", () => {});
-      pool.on("connect", (client) => {
-        client.once("error", (error) => this.#report("connection-lost", error));
-        client.on("error", () => {});
-      });
-    }
+    // A lost connection is an event on the client, lent or not, and once more on the pool; unheard, either ends the process.
+    this.#pool.on("error", () => {});
+    this.#pool.on("connect", (client) => {
+      client.once("error", (error) => this.#report("connection-lost", error));
+      client.on("error", () => {});
+    });
   }
 
   async acquire(signal: AbortSignal): Promise<Lease> {
@@ -83,7 +79,7 @@ export class RolePool implements LeaseSource {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool.end(), this.#cancels.end()]);
+    await this.#pool.end();
   }
 
   /** The pool cannot be told to stop waiting, so a connection that comes too late goes straight back. */
@@ -124,9 +120,7 @@ export class RolePool implements LeaseSource {
   /** Cancels what runs and destroys the connection. The place in the pool is held until then: abandoned work stays bounded. */
   async #destroy(client: pg.PoolClient, running: Promise<unknown> | undefined): Promise<void> {
     if (running !== undefined) {
-      const pid = "processID" in client ? client.processID : null;
-      const cancelled = this.#cancels.query("select pg_cancel_backend($1)", [pid]);
-      const stopped = Promise.allSettled([cancelled, running]);
+      const stopped = Promise.allSettled([requestCancel(client, CANCEL_GRACE_MS), running]);
       await Promise.race([stopped, sleep(CANCEL_GRACE_MS, undefined, { ref: false })]);
     }
     client.release(true);
