@@ -49,7 +49,7 @@ create table pgrcp.corpus_versions (
   issuer         text not null,
   subject        text not null,
   token_id       text,
-  action         text not null check (action in ('add', 'delete')),
+  action         text not null check (action in ('add', 'delete', 'revoke', 'restore', 'purge')),
   live_documents bigint not null,
   live_chunks    bigint not null,
   live_length    bigint not null,

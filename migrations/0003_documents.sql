@@ -89,3 +89,33 @@ select pgrcp_admin.protect_tenant_table('pgrcp.document_texts', '{pgrcp_reader,p
 grant select on pgrcp.document_texts to pgrcp_reader;
 grant insert on pgrcp.document_texts to pgrcp_adder;
 grant select, insert, update, delete on pgrcp.document_texts to pgrcp_operator;
+
+-- Sources that an operator has revoked: nothing they wrote is in an answer, and they write nothing more.
+create table pgrcp.revoked_sources (
+  tenant_id  text collate "C" not null references pgrcp.tenants,
+  source     text collate "C" not null,
+  revoked_at timestamptz not null default now(),
+  primary key (tenant_id, source)
+);
+
+select pgrcp_admin.protect_tenant_table('pgrcp.revoked_sources', '{pgrcp_adder}');
+
+grant select on pgrcp.revoked_sources to pgrcp_adder;
+grant select, insert, update, delete on pgrcp.revoked_sources to pgrcp_operator;
+
+-- Documents that a revocation closed, which are kept past retention so that restoring their source opens them again. Whoever deletes
+-- an id takes what is kept of it along, or a restore would bring a deleted document back.
+create table pgrcp.revoked_documents (
+  tenant_id       text collate "C" not null,
+  corpus          text collate "C" not null,
+  doc_id          text collate "C" not null,
+  added_version   bigint not null,
+  source          text not null,
+  revoked_version bigint not null, -- the removed_version of the document and its chunks
+  primary key (tenant_id, corpus, doc_id, added_version)
+);
+
+select pgrcp_admin.protect_tenant_table('pgrcp.revoked_documents', '{pgrcp_deleter}');
+
+grant select (tenant_id, corpus, doc_id), delete on pgrcp.revoked_documents to pgrcp_deleter;
+grant select, insert, update, delete on pgrcp.revoked_documents to pgrcp_operator;

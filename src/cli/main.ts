@@ -56,6 +56,16 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./documents.ts")).registerDocuments,
   },
   {
+    name: "sources",
+    summary: "list, revoke and restore what documents come from",
+    load: async () => (await import("./sources.ts")).registerSources,
+  },
+  {
+    name: "purge",
+    summary: "erase documents at once and for good, with every version of them",
+    load: async () => (await import("./purge.ts")).registerPurge,
+  },
+  {
     name: "feedback",
     summary: "list what callers say of hits",
     load: async () => (await import("./feedback.ts")).registerFeedback,

@@ -5,6 +5,8 @@ import { collect } from "../maintenance/collect.ts";
 import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { listFeedback } from "../maintenance/feedback.ts";
+import { purgeDocuments } from "../maintenance/purge.ts";
+import { listSources, restoreSource, revokeSource } from "../maintenance/sources.ts";
 import { createTenant, listTenants } from "../maintenance/tenants.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
@@ -55,6 +57,7 @@ const text = z
   .min(1)
   .refine((value) => !hasNul(value) && isWellFormed(value), "must be well-formed text without U+0000");
 const address = z.strictObject({ tenant: text, corpus: text });
+const ofSource = z.strictObject({ tenant: text, source: text });
 
 const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
   [
@@ -112,6 +115,20 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     command(z.strictObject({ tenant: text, limit: z.int().min(1) }), ({ database }, { tenant, limit }) =>
       rowsOf(listFeedback(database, tenant, limit)),
     ),
+  ],
+  [
+    "sources.list",
+    command(z.strictObject({ tenant: text, corpus: text.optional() }), ({ database }, { tenant, corpus }) =>
+      rowsOf(listSources(database, tenant, corpus)),
+    ),
+  ],
+  ["sources.revoke", command(ofSource, ({ database }, { tenant, source }) => revokeSource(database, tenant, source))],
+  ["sources.restore", command(ofSource, ({ database }, { tenant, source }) => restoreSource(database, tenant, source))],
+  [
+    "purge",
+    command(address.extend({ ids: z.array(text).min(1) }), async function* ({ database }, { ids, ...corpus }) {
+      yield await purgeDocuments(database, corpus, ids);
+    }),
   ],
   ["documents.export", command(address, ({ database }, corpus) => exportDocuments(database, corpus))],
 ]);

@@ -10,6 +10,7 @@ import type { TrustLevel } from "../protocol/wire.ts";
 import { createCorpus } from "../sql/corpora.ts";
 import * as documents from "../sql/documents.ts";
 import { appendPostings } from "../sql/postings.ts";
+import { selectRevocation } from "../sql/revocations.ts";
 import { createTenant } from "../sql/tenants.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
@@ -47,7 +48,7 @@ export interface AddResult {
  * Upserts documents: screened, chunked, situated and embedded first, then written in one transaction that replaces every earlier chunk of
  * the same ids. An id sent twice in one call keeps its last document.
  *
- * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32010, -32012, -32013, -32014, -32016
+ * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32012 for a source that is revoked, -32010, -32013, -32014, -32016
  * @see RCP §7.10
  */
 export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddContext): Promise<AddResult> {
@@ -102,6 +103,9 @@ function write(
     const first = context.once && (await claimFirst<AddResult>(transaction, context.once, result));
     if (first !== undefined) return first;
     const before = await lock(transaction, corpus, context.create);
+    // Once the lock is held: a revocation that was committed before is seen, and one that comes later finds these documents.
+    const revoked = await transaction.query(selectRevocation(key.tenantId, context.by.source));
+    if (revoked.length > 0) throw unauthorized("the source that this credential writes as is revoked");
     const version = before.version + 1;
     const chunks = numberChunks(prepared, vectors, before.nextChunk);
 

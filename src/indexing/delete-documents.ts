@@ -1,6 +1,7 @@
 import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { CorpusKey, Provenance } from "../sql/documents.ts";
 import { advanceCorpus, closeChunks, closeDocuments, countLive, lockCorpus, recordVersion } from "../sql/documents.ts";
+import { forgetRevoked } from "../sql/revocations.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
 import { versionToken } from "./version-token.ts";
 
@@ -10,7 +11,8 @@ export interface DeleteResult {
 }
 
 /**
- * Deletes documents by id in one transaction and records one version; when none of them is live, nothing is recorded.
+ * Deletes documents by id in one transaction and records one version; when none of them is live, nothing is recorded. A document
+ * whose source is revoked does not count, and does not come back when the source is restored.
  *
  * @param once undefined: a repeat is another write
  * @throws RpcError -32010, -32012, -32014, -32016
@@ -35,6 +37,7 @@ export async function deleteDocuments(
       if (first !== undefined) return first;
     }
     if (before === undefined) return { deleted: 0 };
+    await transaction.query(forgetRevoked(key, docIds));
     const version = before.version + 1;
     const closed = await transaction.query(closeDocuments(key, docIds, version));
     if (closed.length === 0) return { deleted: 0 };

@@ -1,7 +1,8 @@
-import { blockOf, type PostingBlock, withoutChunks } from "../catalog/posting-block.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { lockCorpus } from "../sql/documents.ts";
 import * as statements from "../sql/retention.ts";
+import { forgetSuperseded } from "../sql/sources.ts";
+import { cleanSomePostings, FIRST_PLACE, type PostingPlace } from "./clean-postings.ts";
 
 /** What was collected of one corpus. */
 export interface Collected {
@@ -14,13 +15,12 @@ export interface Collected {
   readonly chunks: number;
 }
 
-const POSTINGS_BATCH = 500;
 const CHUNKS_BATCH = 1_000;
 const DOCUMENTS_BATCH = 200;
 
 /**
  * Ends what was superseded more than `keptHours` ago: its versions cannot be asked for any more, and what only they had is deleted
- * for good. A version counts as superseded from the commit of the next one on, so the newest one never is.
+ * for good, unless restoring a revoked source could ask for it. A version counts as superseded from the commit of the next one on, so the newest one never is.
  *
  * Safe beside reads and writes, in short transactions that may stop anywhere and go on the next time. A version's token goes before
  * its first row does, so a reader that finds the token afterwards has missed nothing. Postings go before the chunks that they name,
@@ -32,6 +32,7 @@ const DOCUMENTS_BATCH = 200;
 export async function* collectVersions(database: OperatorDatabase, keptHours: number): AsyncIterable<Collected> {
   for (const horizon of await database.read(statements.selectHorizons(keptHours))) {
     const versions = await database.write((transaction) => transaction.query(statements.withdrawVersions(horizon)));
+    await database.write((transaction) => transaction.query(forgetSuperseded(horizon)));
     const chunks = await collectChunks(database, horizon);
     const documents = await collectDocuments(database, horizon);
     if (versions.length + chunks + documents > 0)
@@ -42,7 +43,7 @@ export async function* collectVersions(database: OperatorDatabase, keptHours: nu
 async function collectChunks(database: OperatorDatabase, horizon: statements.Horizon): Promise<number> {
   const [gone = []] = await database.read(statements.selectGoneChunks(horizon));
   if (gone.length === 0) return 0;
-  await collectPostings(database, horizon, gone);
+  await collectPostings(database, horizon, new Set(gone));
   for (let from = 0; from < gone.length; from += CHUNKS_BATCH) {
     const batch = gone.slice(from, from + CHUNKS_BATCH);
     await database.write((transaction) => transaction.query(statements.deleteChunks(horizon, batch)));
@@ -54,30 +55,16 @@ async function collectChunks(database: OperatorDatabase, horizon: statements.Hor
 async function collectPostings(
   database: OperatorDatabase,
   horizon: statements.Horizon,
-  gone: readonly number[],
+  gone: ReadonlySet<number>,
 ): Promise<void> {
-  const isGone = new Set(gone);
-  const blocks = [...new Set(gone.map(blockOf))];
-  let after = { term: "", block: -1 };
-  for (let isDone = false; !isDone; ) {
-    const rows = await database.write(async (transaction) => {
+  for (let after: PostingPlace | undefined = FIRST_PLACE; after !== undefined; ) {
+    const from: PostingPlace = after;
+    after = await database.write(async (transaction) => {
       await transaction.query(lockCorpus(horizon));
-      const rows = await transaction.query(statements.selectPostings(horizon, blocks, after, POSTINGS_BATCH));
-      const changed = rows.flatMap((row) => {
-        const left = withoutChunks(row, isGone);
-        return left.packed.length === row.packed.length ? [] : [left];
-      });
-      const [empty, rest] = [changed.filter(isEmpty), changed.filter((row) => !isEmpty(row))];
-      if (empty.length > 0) await transaction.query(statements.deletePostings(horizon, empty));
-      if (rest.length > 0) await transaction.query(statements.rewritePostings(horizon, rest));
-      return rows;
+      return await cleanSomePostings(transaction, horizon, gone, from);
     });
-    after = rows.at(-1) ?? after;
-    isDone = rows.length < POSTINGS_BATCH;
   }
 }
-
-const isEmpty = ({ packed }: PostingBlock): boolean => packed.length === 0;
 
 async function collectDocuments(database: OperatorDatabase, horizon: statements.Horizon): Promise<number> {
   let count = 0;

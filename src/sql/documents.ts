@@ -185,7 +185,7 @@ as c(chunk_no, doc_id, ordinal, terms, start_offset, end_offset, embedding${list
 export interface NewVersion {
   readonly counters: CorpusCounters;
   readonly token: string;
-  readonly action: "add" | "delete";
+  readonly action: "add" | "delete" | "revoke" | "restore" | "purge";
   readonly issuer: string;
   readonly subject: string;
   readonly tokenId: string | undefined;

@@ -24,6 +24,10 @@ export function selectHorizons(keptHours: number): Statement<Horizon> {
   );
 }
 
+/** A document, or a chunk of one, that no restore can ask for. */
+const isNotRevoked = (row: Sql): Sql =>
+  sql`not exists (select from pgrcp.revoked_documents r where r.tenant_id = ${row}.tenant_id and r.corpus = ${row}.corpus and r.doc_id = ${row}.doc_id and r.added_version = ${row}.added_version)`;
+
 /** One row for each version that can no longer be asked for. */
 export function withdrawVersions(horizon: Horizon): Statement<number> {
   return compile(
@@ -32,10 +36,10 @@ export function withdrawVersions(horizon: Horizon): Statement<number> {
   );
 }
 
-/** One row: chunks that neither the horizon nor any later version has. */
+/** One row: chunks that neither the horizon nor any later version has, and that no restore can ask for. */
 export function selectGoneChunks(horizon: Horizon): Statement<readonly number[]> {
   return compile(
-    sql`select coalesce(array_agg(chunk_no order by chunk_no), '{}') as chunk_nos from pgrcp.chunks where ${of(horizon)} and removed_version <= ${horizon.version}`,
+    sql`select coalesce(array_agg(chunk_no order by chunk_no), '{}') as chunk_nos from pgrcp.chunks c where ${of(horizon)} and removed_version <= ${horizon.version} and ${isNotRevoked(sql`c`)}`,
     (row) => row.chunk_nos as number[],
   );
 }
@@ -82,7 +86,7 @@ export function deleteDocuments(horizon: Horizon, limit: number): Statement<stri
   return compile(
     sql`with gone as (
   delete from pgrcp.documents where ${of(horizon)} and (doc_id, added_version) in (
-    select doc_id, added_version from pgrcp.documents where ${of(horizon)} and removed_version <= ${horizon.version} limit ${limit}::int)
+    select doc_id, added_version from pgrcp.documents d where ${of(horizon)} and removed_version <= ${horizon.version} and ${isNotRevoked(sql`d`)} limit ${limit}::int)
   returning doc_id, added_version
 ), texts as (
   delete from pgrcp.document_texts t using gone where t.tenant_id = ${horizon.tenantId} and t.corpus = ${horizon.corpus} and t.doc_id = gone.doc_id and t.added_version = gone.added_version

@@ -16,6 +16,8 @@ const MATRIX = {
   "pgrcp.chunks": ["S---", "sIu-", "s-u-", "----"],
   "pgrcp.chunks_shared": ["----", "----", "----", "----"],
   "pgrcp.postings": ["S---", "SIu-", "----", "----"],
+  "pgrcp.revoked_sources": ["----", "S---", "----", "----"],
+  "pgrcp.revoked_documents": ["----", "----", "s--D", "----"],
   "pgrcp.idempotency_keys": ["----", "SI-D", "SI-D", "----"],
   "pgrcp_state.sessions": ["----", "----", "----", "SIuD"],
   "pgrcp_state.feedback": ["----", "----", "----", "sI-D"],

@@ -149,6 +149,8 @@ test("every seeded table is a table of the schema, and the other way round", () 
     "pgrcp.documents",
     "pgrcp.idempotency_keys",
     "pgrcp.postings",
+    "pgrcp.revoked_documents",
+    "pgrcp.revoked_sources",
     "pgrcp.tenants",
     "pgrcp_state.cursor_keys",
     "pgrcp_state.feedback",

@@ -43,6 +43,9 @@ values (${at(tenantId, "default")}, 1, 'v1', 'iss', 'sub', 'add', 1, 1, 3, 1)`,
     sql`insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body) values (${at(tenantId, "default")}, 'doc', 1, 'text')`,
     insertChunk(tenantId, "doc", 1, 0),
     sql`insert into pgrcp.postings (tenant_id, corpus, term, block, n, packed) values (${at(tenantId, "default")}, 'text', 0, 1, '\\x00001003')`,
+    sql`insert into pgrcp.revoked_sources (tenant_id, source) values (${tenantId}, 'bad')`,
+    sql`insert into pgrcp.revoked_documents (tenant_id, corpus, doc_id, added_version, source, revoked_version)
+values (${at(tenantId, "default")}, 'gone', 1, 'bad', 2)`,
     sql`insert into pgrcp.idempotency_keys (tenant_id, issuer, subject, client, credential, key_hash, request_hash, result, expires_at)
 values (${tenantId}, 'iss', 'sub', 'cli', 'add', '\\x01', '\\x02', '{}', now() + interval '1 hour')`,
     sql`insert into pgrcp_state.trajectories (tenant_id, owner_hash, session_hash, chunk_nos, document_nos, expires_at)

@@ -21,6 +21,7 @@ import {
 import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import { selectFeedback } from "../../src/sql/operator.ts";
+import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -49,6 +50,7 @@ import {
   selectPostings,
   withdrawVersions,
 } from "../../src/sql/retention.ts";
+import { forgetRevoked, selectRevocation } from "../../src/sql/revocations.ts";
 import {
   deleteExpiredSessions,
   deleteSession,
@@ -58,6 +60,20 @@ import {
   type SessionOwner,
   touchSession,
 } from "../../src/sql/sessions.ts";
+import {
+  closeSource,
+  deleteRevocation,
+  forgetSuperseded,
+  insertRevocation,
+  lockTenant,
+  reopenSource,
+  selectAnyBy,
+  selectCorpusNames,
+  selectSources,
+  withdrawVersionsHolding,
+  withdrawVersionsSince,
+  withdrawVersionsWith,
+} from "../../src/sql/sources.ts";
 import type { SqlValue, Statement } from "../../src/sql/sql.ts";
 import { createTenant } from "../../src/sql/tenants.ts";
 import {
@@ -274,6 +290,23 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "retention-delete-postings": ["operator", deletePostings(KEY, BLOCKS)],
   "retention-delete-chunks": ["operator", deleteChunks(KEY, [7, 4])],
   "retention-delete-documents": ["operator", deleteDocuments(HORIZON, 200)],
+  "revocations-find": ["adder", selectRevocation(KEY.tenantId, "feed")],
+  "revocations-forget": ["deleter", forgetRevoked(KEY, ["a", "b"])],
+  "sources-forget-superseded": ["operator", forgetSuperseded(KEY)],
+  "sources-lock-tenant": ["operator", lockTenant(KEY.tenantId)],
+  "sources-revoke": ["operator", insertRevocation(KEY.tenantId, "feed")],
+  "sources-unrevoke": ["operator", deleteRevocation(KEY.tenantId, "feed")],
+  "sources-any-by": ["operator", selectAnyBy(KEY.tenantId, "feed")],
+  "sources-corpus-names": ["operator", selectCorpusNames(KEY.tenantId)],
+  "sources-withdraw-with": ["operator", withdrawVersionsWith(KEY, "feed")],
+  "sources-withdraw-holding": ["operator", withdrawVersionsHolding(KEY, ["a", "b"])],
+  "sources-withdraw-since": ["operator", withdrawVersionsSince(KEY, 7)],
+  "sources-close": ["operator", closeSource(KEY, "feed", 7)],
+  "sources-reopen": ["operator", reopenSource(KEY, "feed")],
+  "sources-list": ["operator", selectSources(KEY.tenantId, undefined)],
+  "sources-list-corpus": ["operator", selectSources(KEY.tenantId, "papers")],
+  "purge-chunks": ["operator", eraseChunks(KEY, ["a", "b"])],
+  "purge-documents": ["operator", eraseDocuments(KEY, ["a", "b"])],
 };
 
 const shown = (value: SqlValue) =>
@@ -292,7 +325,9 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|idempotency|feedback)-/.test(name),
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback)-/.test(
+        name,
+      ),
     );
     expect(folders.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
   });

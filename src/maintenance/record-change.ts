@@ -1,0 +1,37 @@
+import type { TenantTransaction } from "../db/database.ts";
+import { versionToken } from "../indexing/version-token.ts";
+import { advanceCorpus, type CorpusKey, type LockedCorpus, type NewVersion, recordVersion } from "../sql/documents.ts";
+
+/** What an operator's command adds to a corpus's live counts. */
+export interface CountChange {
+  readonly documents: number;
+  readonly chunks: number;
+  readonly length: number;
+}
+
+/** Records an operator's command as the corpus's next version. The transaction holds the corpus's lock. */
+export async function recordChange(
+  transaction: TenantTransaction,
+  key: CorpusKey,
+  before: LockedCorpus,
+  action: NewVersion["action"],
+  change: CountChange,
+): Promise<void> {
+  const next: NewVersion = {
+    counters: {
+      version: before.version + 1,
+      nextChunk: before.nextChunk,
+      liveDocuments: before.liveDocuments + change.documents,
+      liveChunks: before.liveChunks + change.chunks,
+      liveLength: before.liveLength + change.length,
+    },
+    token: versionToken(),
+    action,
+    // No token stands behind an operator's command.
+    issuer: "pgrcp",
+    subject: "operator",
+    tokenId: undefined,
+  };
+  await transaction.query(advanceCorpus(key, next));
+  await transaction.query(recordVersion(key, next));
+}

@@ -1,0 +1,112 @@
+import type { TenantId } from "../catalog/corpus.ts";
+import type { OperatorDatabase } from "../db/database.ts";
+import { lockCorpus } from "../sql/documents.ts";
+import { selectRevocation } from "../sql/revocations.ts";
+import * as statements from "../sql/sources.ts";
+import { findCorpus } from "./corpora.ts";
+import { recordChange } from "./record-change.ts";
+import { Refusal } from "./refusal.ts";
+import { findTenant } from "./tenants.ts";
+
+export type { SourceRow } from "../sql/sources.ts";
+
+/** Looking at what a tenant's documents come from, and taking a source out of every answer and back in. */
+
+/** What changed in one corpus. */
+export interface SourceChange {
+  readonly corpus: string;
+  readonly documents: number;
+  readonly chunks: number;
+  /** Versions that can no longer be asked for. */
+  readonly versions: number;
+}
+
+/** @throws Refusal when the tenant or the corpus is not there */
+export async function listSources(
+  database: OperatorDatabase,
+  tenant: string,
+  corpus: string | undefined,
+): Promise<readonly statements.SourceRow[]> {
+  const tenantId = await findTenant(database, tenant);
+  if (corpus !== undefined) await findCorpus(database, tenantId, corpus);
+  return await database.read(statements.selectSources(tenantId, corpus));
+}
+
+/**
+ * Takes everything that a source wrote out of every answer and lets it write no more, in one transaction a corpus. A command that
+ * stopped halfway is done with by the same command again.
+ *
+ * @returns the corpora where there was something to do
+ * @throws Refusal for an unknown tenant or source, and when somebody restores the source meanwhile
+ */
+export async function* revokeSource(
+  database: OperatorDatabase,
+  tenant: string,
+  source: string,
+): AsyncIterable<SourceChange> {
+  const tenantId = await findSource(database, tenant, source);
+  await database.write(async (transaction) => {
+    await transaction.query(statements.lockTenant(tenantId));
+    await transaction.query(statements.insertRevocation(tenantId, source));
+  });
+  // Every corpus, because one where the source is writing for the first time shows nothing of it until its lock is free.
+  for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
+    const change = await database.write(async (transaction) => {
+      const key = { tenantId, corpus };
+      const [before] = await transaction.query(lockCorpus(key));
+      if (before === undefined) return undefined;
+      if ((await transaction.query(selectRevocation(tenantId, source))).length === 0)
+        throw new Refusal("the source was restored meanwhile", "revoke it again if it is to stay revoked");
+      const [closed = NOTHING] = await transaction.query(statements.closeSource(key, source, before.version + 1));
+      const versions = await transaction.query(statements.withdrawVersionsWith(key, source));
+      if (closed.documents + versions.length === 0) return undefined;
+      const { documents, chunks, length } = closed;
+      const less = { documents: -documents, chunks: -chunks, length: -length };
+      await recordChange(transaction, key, before, "revoke", less);
+      return { corpus, documents, chunks, versions: versions.length };
+    });
+    if (change !== undefined) yield change;
+  }
+}
+
+/**
+ * Brings back what revoking a source took out and lets it write again. A document that was written again since, or deleted, stays as
+ * it is. Chunks come back under their old numbers, so versions from the revocation on would show them, too, and are withdrawn.
+ *
+ * @returns the corpora where there was something to bring back
+ * @throws Refusal for an unknown tenant or source, and when somebody revokes the source meanwhile
+ */
+export async function* restoreSource(
+  database: OperatorDatabase,
+  tenant: string,
+  source: string,
+): AsyncIterable<SourceChange> {
+  const tenantId = await findSource(database, tenant, source);
+  await database.write((transaction) => transaction.query(statements.deleteRevocation(tenantId, source)));
+  for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
+    const change = await database.write(async (transaction) => {
+      const key = { tenantId, corpus };
+      const [before] = await transaction.query(lockCorpus(key));
+      if (before === undefined) return undefined;
+      if ((await transaction.query(selectRevocation(tenantId, source))).length > 0)
+        throw new Refusal("the source was revoked meanwhile", "restore it again if it is to come back");
+      const [opened = { ...NOTHING, since: null }] = await transaction.query(statements.reopenSource(key, source));
+      if (opened.since === null) return undefined;
+      const versions = await transaction.query(statements.withdrawVersionsSince(key, opened.since));
+      await recordChange(transaction, key, before, "restore", opened);
+      return { corpus, documents: opened.documents, chunks: opened.chunks, versions: versions.length };
+    });
+    if (change !== undefined) yield change;
+  }
+}
+
+const NOTHING = { documents: 0, chunks: 0, length: 0 };
+
+/** @throws Refusal for a source that the tenant never had: a misspelt name must not look like a source taken out */
+async function findSource(database: OperatorDatabase, tenant: string, source: string): Promise<TenantId> {
+  const tenantId = await findTenant(database, tenant);
+  const written = await database.read(statements.selectAnyBy(tenantId, source));
+  const revoked = await database.read(selectRevocation(tenantId, source));
+  if (written.length > 0 || revoked.length > 0) return tenantId;
+  throw new Refusal("the tenant has nothing by such a source", "pgrcp sources list shows those there are");
+}
