@@ -53,7 +53,7 @@ export interface RetrievalPlan {
   readonly mmr: { readonly lambda: number } | undefined;
   /** Most tokens that the hits' bodies have together, by the embedding model's count. */
   readonly tokenBudget: number | undefined;
-  /** Most text of whole documents in one answer. */
+  /** Most text in one answer, but for the first hit's. */
   readonly maxHitCharacters: number;
   readonly includeText: boolean;
   readonly includeVectors: boolean;

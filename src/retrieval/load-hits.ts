@@ -33,8 +33,8 @@ export const emptyPage = ({ tokenBudget }: RetrievalPlan): Page => ({
 });
 
 /**
- * The next hits of a ranked list: at most `k`, and as many as fit into the budget and into one answer, whichever binds first. A chunk
- * that was withdrawn since it was ranked is left out.
+ * The next hits of a ranked list: at most `k`, and as many as fit into the budget and into one answer, whichever binds first; the
+ * first one fits into an answer however long it is. A chunk that was withdrawn since it was ranked is left out.
  *
  * @param ranked what is left of the list
  * @param pin the version that must still be there, or else what was read of it may have holes: its token goes before its rows do
@@ -47,9 +47,10 @@ export async function loadHits(
   plan: RetrievalPlan,
   context: RetrievalContext,
 ): Promise<Page | undefined> {
-  const places = await fittingPlaces(ranked.slice(0, plan.k), corpus, plan, context);
-  const { unit, includeText, includeVectors, tokenBudget } = plan;
-  const show = { unit, text: includeText || tokenBudget !== undefined, vector: includeVectors };
+  const { unit, includeText, includeVectors, tokenBudget, maxHitCharacters } = plan;
+  const places = ranked.slice(0, plan.k);
+  const needsText = includeText || tokenBudget !== undefined;
+  const show = { unit, maxCharacters: needsText ? maxHitCharacters : 0, vector: includeVectors };
   const numbers = places.map(({ chunkNo }) => chunkNo);
   const isNothing = numbers.length === 0 && pin === undefined;
   const read = isNothing ? [] : await readHits(hitRows(corpus, numbers, show), pin, corpus, context);
@@ -59,7 +60,9 @@ export async function loadHits(
     const row = rows.get(place.chunkNo);
     return row === undefined ? [] : [{ place, row, index }];
   });
-  const { items, tokens, note } = await pack(found, plan, context);
+  const tooFar = needsText ? found.findIndex(({ row }) => row.text === undefined) : -1;
+  const fitting = tooFar < 0 ? found : found.slice(0, tooFar);
+  const { items, tokens, note } = await pack(fitting, plan, context);
   const last = found[items.length];
   return {
     hits: items.map(({ place, row }) =>
@@ -84,26 +87,6 @@ async function readHits(
   const statements = [statement, corpusState(corpus, { pin })] as const;
   const [rows, versions] = await database.read("reader", access, statements, statementLimits(context));
   return versions.length === 0 ? undefined : rows;
-}
-
-/** Chunks are short; how long whole documents are is asked before their texts are read. The first one is always shown. */
-async function fittingPlaces(
-  places: readonly Ranked[],
-  corpus: Corpus,
-  { unit, includeText, tokenBudget, maxHitCharacters }: RetrievalPlan,
-  context: RetrievalContext,
-): Promise<readonly Ranked[]> {
-  const isShort = unit === "chunk" || (!includeText && tokenBudget === undefined);
-  if (isShort || places.length === 0) return places;
-  const numbers = places.map(({ chunkNo }) => chunkNo);
-  const rows = await readRows(context, hitRows(corpus, numbers, { unit, text: false, vector: false }));
-  const lengths = new Map(rows.map(({ chunkNo, end }) => [chunkNo, end]));
-  let characters = 0;
-  const tooFar = places.findIndex(({ chunkNo }, index) => {
-    characters += lengths.get(chunkNo) ?? 0;
-    return index > 0 && characters > maxHitCharacters;
-  });
-  return tooFar < 0 ? places : places.slice(0, tooFar);
 }
 
 async function pack<Item extends { readonly row: HitRow }>(

@@ -16,25 +16,48 @@ export interface LaterPage extends Page {
 }
 
 /** A ranked list that is kept, and the key that signs its cursors. */
-export interface KeptRanking extends KeptList {
+interface KeptRanking extends KeptList {
   readonly length: number;
 }
 
+/** A ranked list as its retrieve found it. */
+interface Ranking extends Omit<RankedList, "entries"> {
+  /** Best first. */
+  readonly ranked: readonly Ranked[];
+}
+
 /**
- * Keeps a ranked list for its later pages.
+ * The first page of a ranked list, which is kept for later pages where there are any.
  *
- * @returns undefined when the first page surely holds all of it, or pages are switched off
+ * @returns undefined when the plan's version is no longer kept
  */
-export async function keepRanking(
-  { ranked, indexVersion, candidates }: Omit<RankedList, "entries"> & { readonly ranked: readonly Ranked[] },
+export async function firstPageOf(
+  ranking: Ranking,
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  context: RetrievalContext,
+): Promise<(Page & { readonly nextCursor: string | undefined }) | undefined> {
+  const { ranked } = ranking;
+  const [page, keptMeanwhile] = await Promise.all([
+    loadHits(ranked, plan.indexVersion, corpus, plan, context),
+    ranked.length > plan.k ? keepRanking(ranking, plan, context) : undefined,
+  ]);
+  if (page === undefined) return undefined;
+  // Whether there was no room for some of k hits is known only now.
+  const isCut = page.used > 0 && page.used < ranked.length;
+  const kept = keptMeanwhile ?? (isCut ? await keepRanking(ranking, plan, context) : undefined);
+  const scope = { owner: context.owner, corpus: corpus.name, plan };
+  return { ...page, nextCursor: kept && cursorAfter(page, 0, kept, scope) };
+}
+
+/** @returns undefined where pages are switched off */
+async function keepRanking(
+  { ranked, indexVersion, candidates }: Ranking,
   plan: RetrievalPlan,
   context: RetrievalContext,
 ): Promise<KeptRanking | undefined> {
   const { rankedLists, owner, access } = context;
-  // The first hit is never left for a next page.
-  const mayBeCut = ranked.length > 1 && (plan.tokenBudget !== undefined || plan.unit === "document");
-  const mayGoOn = ranked.length > plan.k || mayBeCut;
-  if (rankedLists === undefined || !mayGoOn) return undefined;
+  if (rankedLists === undefined) return undefined;
   const kept = ranked.slice(0, plan.maxCandidateK);
   const list = { indexVersion, candidates, entries: packEntries(kept) };
   return { ...(await rankedLists.keep(owner, list, access, statementLimits(context))), length: kept.length };
@@ -51,14 +74,6 @@ function cursorAfter(page: Page, from: number, list: KeptRanking, scope: CursorS
   if (page.used === 0 || offset >= list.length) return undefined;
   return writeCursor({ listId: list.listId, offset }, scope, list.key);
 }
-
-export const secondCursor = (
-  page: Page,
-  kept: KeptRanking | undefined,
-  plan: RetrievalPlan,
-  corpus: Corpus,
-  { owner }: RetrievalContext,
-): string | undefined => kept && cursorAfter(page, 0, kept, { owner, corpus: corpus.name, plan });
 
 /**
  * The page that a cursor names: no model is asked and nothing is recalled. Chunks that were withdrawn since are left out.

@@ -4,8 +4,8 @@ import type { RetrieveResult } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
 import { findCandidates, versionGone } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
-import { emptyPage, loadHits, type Page, type Ranked } from "./load-hits.ts";
-import { keepRanking, laterPage, secondCursor } from "./pages.ts";
+import { emptyPage, type Page, type Ranked } from "./load-hits.ts";
+import { firstPageOf, laterPage } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
 import { diversifyStage, recencyStage, rerankStage } from "./rank-stages.ts";
 import type { Question } from "./recall.ts";
@@ -67,14 +67,10 @@ async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, contex
   const ranking = corpus === undefined ? undefined : await rank(plan, corpus, questions, context);
   if (corpus === undefined || ranking === undefined)
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
-  const { ranked, ...rest } = ranking;
-  const [page, kept] = await Promise.all([
-    loadHits(ranked, plan.indexVersion, corpus, plan, context),
-    keepRanking(ranking, plan, context),
-  ]);
+  const page = await firstPageOf(ranking, plan, corpus, context);
   if (page === undefined) throw versionGone();
-  const nextCursor = secondCursor(page, kept, plan, corpus, context);
-  return { ...page, ...rest, nextCursor, rewrittenQuery };
+  const { ranked: _, ...rest } = ranking;
+  return { ...page, ...rest, rewrittenQuery };
 }
 
 interface Ranking {

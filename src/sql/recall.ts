@@ -195,26 +195,35 @@ export interface HitRow {
 /** What of a hit is read: texts and vectors only when they are shown or counted. */
 export interface HitFields {
   readonly unit: Unit;
-  readonly text: boolean;
+  /** Of all texts together: from where they would be more there is none, but always the first. 0 = no text at all. */
+  readonly maxCharacters: number;
   readonly vector: boolean;
 }
 
 /**
  * The final hits' rows, in no order. A document's row is that of the chunk that it was found by, but for text and offsets, which
  * are the whole document's.
+ *
+ * @param chunkNos best first
  */
 export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFields): Statement<HitRow> {
   const isWhole = show.unit === "document";
+  const hasText = show.maxCharacters > 0;
   const piece = isWhole ? sql`t.body` : sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)`;
-  const text = show.text ? piece : sql`null::text`;
-  const context = show.text ? contextOf() : sql`null::text`;
+  const length = isWhole ? sql`char_length(t.body)` : sql`c.end_offset - c.start_offset`;
+  // CASE: a text that is not given is not fetched from where long ones are kept.
+  const text = hasText
+    ? sql`case when row_number() over ranked = 1 or sum(${length}) over ranked <= ${show.maxCharacters}::bigint then ${piece} end`
+    : sql`null::text`;
+  const context = hasText ? contextOf() : sql`null::text`;
   const vector = show.vector ? sql`c.embedding::text` : sql`null::text`;
   const offsets = isWhole
     ? sql`0 as start_offset, char_length(t.body) as end_offset`
     : sql`c.start_offset, c.end_offset`;
-  const texts = show.text || isWhole ? sql` ${textOf()}` : sql``;
+  const texts = hasText || isWhole ? sql` ${textOf()}` : sql``;
+  const ranked = hasText ? sql` window ranked as (order by array_position(${chunkNos}::int[], c.chunk_no))` : sql``;
   return compile(
-    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${context} as context, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}`,
+    sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${context} as context, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}${ranked}`,
     (row) => ({
       chunkNo: row.chunk_no as number,
       docId: row.doc_id as string,

@@ -99,9 +99,9 @@ describe("the union of all pages is one large page", () => {
     expect(pages.every(({ usage }) => usage.tokens === 14)).toBe(true);
   });
 
-  test("with more text of whole documents than one answer holds", async () => {
+  test.each(["document", "chunk"])("with more text of each %s than one answer holds", async (unit) => {
     const { caller } = await filled({ config: { ...config, limits: { maxHitCharacters: 100 } } });
-    const question = { query: "apple", mode: "dense", candidateK: 40, unit: "document", k: 40 };
+    const question = { query: "apple", mode: "dense", candidateK: 40, unit, k: 40 };
     const pages = await pagesOf(caller, question);
     expect(new Set(pages.flatMap(({ hits }) => hits.map(({ id }) => id))).size).toBe(40);
     for (const { hits } of pages) {
@@ -113,10 +113,10 @@ describe("the union of all pages is one large page", () => {
     expect((await caller.retrieve({ ...question, includeText: false })).hits).toHaveLength(40);
   });
 
-  test("a document longer than one answer holds is shown all the same, alone", async () => {
+  test.each(["document", "chunk"])("a %s longer than one answer holds is shown all the same, alone", async (unit) => {
     const { caller } = await filled({ config: { ...config, limits: { maxHitCharacters: 1 } } });
-    const { hits, nextCursor } = await caller.retrieve({ query: "apple", unit: "document" });
-    expect(hits).toHaveLength(1);
+    const { hits, nextCursor } = await caller.retrieve({ query: "apple", unit });
+    expect(hits).toMatchObject([{ text: expect.stringContaining("apple") }]);
     expect(nextCursor).toBeDefined();
   });
 

@@ -238,7 +238,7 @@ describe("a hit's row", () => {
   const shared = { source: "api", trust: "community", injectionSuspected: false, uri: undefined, meta: { a: 2, b: 1 } };
 
   test("has the text between its offsets, in code points, of the version that the chunk belongs to", async () => {
-    const rows = await read(recall.hitRows(CORPUS, [1, 3, 4], { unit: "chunk", text: true, vector: true }));
+    const rows = await read(recall.hitRows(CORPUS, [1, 3, 4], { unit: "chunk", maxCharacters: 1_000, vector: true }));
     expect(rows.toSorted((x, y) => x.chunkNo - y.chunkNo)).toEqual([
       {
         ...{
@@ -265,22 +265,36 @@ describe("a hit's row", () => {
   });
 
   test.each([
-    ["neither", { text: false, vector: false }, [undefined, undefined]],
-    ["the text alone", { text: true, vector: false }, ["new", undefined]],
-    ["the vector alone", { text: false, vector: true }, [undefined, expect.any(Array)]],
+    ["neither", { maxCharacters: 0, vector: false }, [undefined, undefined]],
+    ["the text alone", { maxCharacters: 3, vector: false }, ["new", undefined]],
+    ["the vector alone", { maxCharacters: 0, vector: true }, [undefined, expect.any(Array)]],
   ])("shows %s when asked so", async (_, show, expected) => {
     const [row] = await read(recall.hitRows(CORPUS, [4], { unit: "chunk", ...show }));
     expect([row?.text, row?.vector]).toEqual(expected);
   });
 });
 
+test.each([
+  // "new" of "new words", "basalt" of a document of 14 characters
+  ["chunk", [4, 3, 2], 9, [4, 3]],
+  ["chunk", [4, 3, 2], 8, [4]],
+  ["chunk", [3, 4], 1, [3]],
+  ["chunk", [99, 3, 4], 6, [3]],
+  ["document", [4, 3], 23, [4, 3]],
+  ["document", [4, 3], 22, [4]],
+] as const)("of %ss %j, %i characters are the texts of %j", async (unit, chunkNos, maxCharacters, expected) => {
+  const rows = await read(recall.hitRows(CORPUS, chunkNos, { unit, maxCharacters, vector: false }));
+  const withText = new Set(rows.filter(({ text }) => text !== undefined).map(({ chunkNo }) => chunkNo));
+  expect(chunkNos.filter((chunkNo) => withText.has(chunkNo))).toEqual(expected);
+});
+
 test("a chunk's context comes with its text, and with what a reranker reads", async () => {
-  const contexts = async (text: boolean) => {
-    const rows = await read(recall.hitRows(CORPUS, [2, 3, 4], { unit: "chunk", text, vector: false }));
+  const contexts = async (maxCharacters: number) => {
+    const rows = await read(recall.hitRows(CORPUS, [2, 3, 4], { unit: "chunk", maxCharacters, vector: false }));
     return rows.toSorted((x, y) => x.chunkNo - y.chunkNo).map((row) => row.context);
   };
-  expect(await contexts(true)).toEqual([undefined, 'about {"basalt"} \u{1F600}', undefined]);
-  expect(await contexts(false)).toEqual([undefined, undefined, undefined]);
+  expect(await contexts(1_000)).toEqual([undefined, 'about {"basalt"} \u{1F600}', undefined]);
+  expect(await contexts(0)).toEqual([undefined, undefined, undefined]);
   const passages = await read(recall.chunkPassages(CORPUS, [2, 3, 4]));
   expect(passages.toSorted((x, y) => x.chunkNo - y.chunkNo).map(({ value }) => value)).toEqual([
     "title of b\n\u{1F600} amber",
