@@ -12,7 +12,7 @@ import { compile, identifier, noRows, type Sql, sql } from "../../../src/sql/sql
 /** One migrated database per set of migrations; each test file gets a copy, which costs Postgres some 50 ms. */
 
 /** Roles belong to the cluster, so every test run there has the same password for them. */
-const PASSWORD = "test-only";
+export const PASSWORD = "test-only";
 const ROLES = ["reader", "adder", "deleter", "state", "operator"] as const;
 /** One template builder at a time in a cluster. Any number that no one else uses. */
 const BUILD_LOCK = 482_804_069_233n;
@@ -73,7 +73,11 @@ export interface PostgresCopy {
   close(): Promise<void>;
 }
 
-/** @param url a superuser's, in any database of the cluster */
+/**
+ * The server's logins go through `PGRCP_TEST_POOLER_URL` where that is set; whoever makes and looks never does.
+ *
+ * @param url a superuser's, in any database of the cluster
+ */
 export async function openPostgresCopy(
   url: string,
   settings: Partial<Config["database"]>,
@@ -84,12 +88,13 @@ export async function openPostgresCopy(
   await run(outside, sql`create database ${identifier(name)} template ${identifier(await template(outside, url))}`);
   await grantConnections(outside, name);
 
-  const here = inDatabase(url, name);
+  const here = inDatabase(process.env.PGRCP_TEST_POOLER_URL ?? url, name);
+  const direct = inDatabase(url, name);
   const logins = Object.fromEntries(ROLES.map((role) => [role, { password: PASSWORD }]));
-  const config = configSchema.parse({ database: { url: here, migrateUrl: here, ...logins, ...settings } });
+  const config = configSchema.parse({ database: { url: here, migrateUrl: direct, ...logins, ...settings } });
   const database = new PostgresDatabase(here, config, observe);
   const operator = openPostgresOperator(here, config, observe);
-  const admin = openPostgresAdmin(here, config, observe);
+  const admin = openPostgresAdmin(direct, config, observe);
   return {
     database,
     operator,
