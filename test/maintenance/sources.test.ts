@@ -48,6 +48,22 @@ const restore = (tenantId: TenantId, source: string, database = opened.operator)
   Array.fromAsync(restoreSource(database, tenantId, source));
 const purge = (tenantId: TenantId, ...ids: string[]) =>
   purgeDocuments(opened.operator, { tenant: tenantId, corpus: "default" }, ids);
+
+/** The operator's database, with something done before its `nth` write. */
+function beforeWrite(nth: number, work: () => Promise<unknown>): OperatorDatabase {
+  let writes = 0;
+  const { operator } = opened;
+  return {
+    read: (statement) => operator.read(statement),
+    stream: (statement, batch) => operator.stream(statement, batch),
+    close: async () => {},
+    async write(transaction) {
+      if (++writes === nth) await work();
+      return await operator.write(transaction);
+    },
+  };
+}
+
 const rowsOf = (statement: Sql) => opened.operator.read(compile(statement, (row) => row));
 const codeOf = async (result: Promise<unknown>) =>
   ((await result.catch((thrown: unknown) => thrown)) as RpcError | undefined)?.code;
@@ -255,14 +271,8 @@ describe("a source that is revoked", () => {
     await writer(other, "bad").add([{ id: "x", text: "amber x" }]);
 
     // The second corpus fails; the same command again does the rest.
-    let writes = 0;
-    const failing: OperatorDatabase = {
-      read: (statement) => opened.operator.read(statement),
-      stream: (statement, batch) => opened.operator.stream(statement, batch),
-      write: (work) => (++writes === 3 ? Promise.reject(new Error("cut off")) : opened.operator.write(work)),
-      close: async () => {},
-    };
-    await expect(revoke(tenantId, "bad", failing)).rejects.toThrow("cut off");
+    const cutOff = () => beforeWrite(3, () => Promise.reject(new Error("cut off")));
+    await expect(revoke(tenantId, "bad", cutOff())).rejects.toThrow("cut off");
     const idsIn = (corpus: string) => writer(tenantId, "good", corpus).ids({ query: "amber" });
     expect(await Promise.all(corpora.map(idsIn))).toEqual([[], ["x"]]);
     expect(await revoke(tenantId, "bad")).toMatchObject([{ corpus: "two", documents: 1 }]);
@@ -270,8 +280,7 @@ describe("a source that is revoked", () => {
     await writer(other, "bad").add([{ id: "y", text: "amber y" }]);
     expect(await writer(other, "good").ids({ query: "amber" })).toEqual(["x", "y"]);
 
-    writes = 0;
-    await expect(restore(tenantId, "bad", failing)).rejects.toThrow("cut off");
+    await expect(restore(tenantId, "bad", cutOff())).rejects.toThrow("cut off");
     expect(await restore(tenantId, "bad")).toMatchObject([{ corpus: "two", documents: 1 }]);
     expect(await Promise.all(corpora.map(idsIn))).toEqual([["x"], ["x"]]);
   });
@@ -282,16 +291,35 @@ describe("a source that is revoked", () => {
     await newCorpora(tenantId, ...corpora);
     await writer(tenantId, "bad", "a1").add([{ id: "x", text: "amber x" }]);
     // The default corpus is made meanwhile; in the others the source writes for the first time.
-    const adds = [...corpora, "default"].flatMap((corpus) =>
-      Array.from({ length: 4 }, (_, n) => writer(tenantId, "bad", corpus).add([{ id: `n${n}`, text: `amber ${n}` }])),
-    );
-    await Promise.race(adds);
-    const [results] = await Promise.all([Promise.allSettled(adds), revoke(tenantId, "bad")]);
+    const untilRefused = async (corpus: string) => {
+      const bad = writer(tenantId, "bad", corpus);
+      for (let n = 0; n < 200; n += 1) await bad.add([{ id: `n${n}`, text: `amber ${n}` }]);
+    };
+    const writing = Promise.allSettled([...corpora, "default"].map(untilRefused));
+    await Promise.all([revoke(tenantId, "bad"), writing]);
 
-    for (const result of results)
-      if (result.status === "rejected") expect([-32012, -32010]).toContain((result.reason as RpcError).code);
+    for (const result of await writing) expect(result).toMatchObject({ status: "rejected", reason: { code: -32012 } });
     expect(await liveOf(tenantId)).toEqual([]);
     expect(await revoke(tenantId, "bad")).toEqual([]);
+  });
+
+  test("and restored before that is done comes back whole, and the other way round", async () => {
+    const tenantId = freshTenant();
+    const corpora = ["one", "two"];
+    await newCorpora(tenantId, ...corpora);
+    for (const corpus of corpora) await writer(tenantId, "bad", corpus).add([{ id: "x", text: "amber x" }]);
+
+    // Writes: the revocation itself, then one a corpus.
+    const overtaken = beforeWrite(3, () => restore(tenantId, "bad"));
+    await expect(revoke(tenantId, "bad", overtaken)).rejects.toMatchObject({ name: "Refusal" });
+    expect(await liveOf(tenantId)).toHaveLength(2);
+    await writer(tenantId, "bad", "one").add([{ id: "y", text: "amber y" }]);
+
+    await revoke(tenantId, "bad");
+    const revokedAgain = beforeWrite(3, () => revoke(tenantId, "bad"));
+    await expect(restore(tenantId, "bad", revokedAgain)).rejects.toMatchObject({ name: "Refusal" });
+    expect(await liveOf(tenantId)).toEqual([]);
+    expect(await codeOf(writer(tenantId, "bad", "one").add([{ id: "z", text: "amber z" }]))).toBe(-32012);
   });
 
   test("that the tenant never had is refused", async () => {
