@@ -137,10 +137,13 @@ export interface ChunkFact<Value> {
   readonly value: Value;
 }
 
-/** The chunks' texts, each with its document's title and its own context before it. */
+/** Of a chunk, which may be a whole document: about the 8,000 tokens that rerankers take at most. */
+const MAX_PASSAGE_CHARACTERS = 32_000;
+
+/** How the chunks' texts begin, each with its document's title and its own context before it. */
 export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string>> {
   return compile(
-    sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
+    sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, ${MAX_PASSAGE_CHARACTERS}::int)) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
     ({ chunk_no, title, context, body }) => ({
       chunkNo: chunk_no as number,
       value: [...[title, context].filter((part) => part !== null && part !== ""), body].join("\n"),

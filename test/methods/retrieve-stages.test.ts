@@ -245,6 +245,14 @@ describe("rerank", () => {
     expect(best).toContain(hits[0]?.id);
   });
 
+  test("reads how a chunk begins that is a whole long document", async () => {
+    const { reranker, passages } = plumLover();
+    const caller = tenant({ reranker });
+    await caller.add([{ id: "long", text: "plum ".repeat(10_000) }], { chunk: false });
+    await caller.retrieve({ query: "plum", rerank: {} });
+    expect(passages).toEqual(["plum ".repeat(6_400)]);
+  });
+
   test("no more than the reranker takes", async () => {
     const { reranker } = plumLover(2);
     const caller = tenant({ reranker });
