@@ -27,6 +27,7 @@ export interface InferenceThread {
   ask(request: WorkerRequest): Promise<WorkerAnswer>;
   /** Settles when the thread is gone, with the reason. */
   readonly ended: Promise<Error>;
+  /** Waits for what was asked last. */
   close(): Promise<void>;
 }
 
@@ -69,6 +70,8 @@ export async function startInferenceThread(input: WorkerInput): Promise<Inferenc
       );
     },
     async close() {
+      // Ended in the middle of an inference, the runtime aborts the whole process.
+      await waiting.promise.catch(() => {});
       await worker.terminate();
     },
   };

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadBuiltinModel } from "../../src/models/builtin-model.ts";
@@ -231,5 +233,23 @@ describe("start and end", () => {
     await refused;
     await expect(closing.embed(["late"], "query", never)).rejects.toMatchObject({ code: -32010 });
     await expect(closing.countTokens(["late"])).rejects.toMatchObject({ code: -32010 });
+  });
+
+  test("closing in the middle of an inference leaves the process alive", { timeout: 30_000 }, async () => {
+    // In a process of its own, because the runtime's abort takes all of it.
+    const script = `
+      import { loadBuiltinModel } from ${JSON.stringify(new URL("../../src/models/builtin-model.ts", import.meta.url))};
+      for (let round = 0; round < 3; round += 1) {
+        const model = await loadBuiltinModel({ directory: new URL(${JSON.stringify(DIRECTORY)}), threads: 1 });
+        const texts = Array.from({ length: 50 }, () => ${JSON.stringify(longText("c"))});
+        const ended = model.embed(texts, "document").catch(({ code }) => code);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await model.close();
+        console.log(await ended);
+      }`;
+
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+
+    expect(stdout).toBe("-32010\n-32010\n-32010\n");
   });
 });
