@@ -248,7 +248,7 @@ describe("start and end", () => {
         console.log(await ended);
       }`;
 
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+    const { stdout } = await promisify(execFile)(process.execPath, ["--eval", script]);
 
     expect(stdout).toBe("-32010\n-32010\n-32010\n");
   });
