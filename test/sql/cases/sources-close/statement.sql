@@ -5,9 +5,9 @@ with documents as (
   insert into pgrcp.revoked_documents (tenant_id, corpus, doc_id, added_version, source, revoked_version)
   select $5, $6, doc_id, added_version, $7, $8::bigint from documents
 ), chunks as (
-  update pgrcp.chunks c set removed_version = $9::bigint from documents d
-  where c.tenant_id = $10 and c.corpus = $11 and c.doc_id = d.doc_id and c.removed_version is null
-  returning c.terms
+  update pgrcp.chunks set removed_version = $9::bigint
+  where tenant_id = $10 and corpus = $11 and removed_version is null and (doc_id in (select doc_id from documents)) is true
+  returning terms
 )
 select (select count(*) from documents) as documents, count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from chunks
 -- $1 = 7
