@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { basename, dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { type FirstRun, mintFirstRunTokens } from "./auth/first-run-keys.ts";
 import { createTokenVerifier } from "./auth/jwt-verifier.ts";
 import { closeTogether } from "./closing.ts";
@@ -160,6 +160,8 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     draining.abort();
     await endCollecting?.();
     await sleep(drainMs);
+    // Right after the turn of the event loop that took every connection which had come.
+    await nextTurn();
     await server.close();
   }
 }
