@@ -32,7 +32,7 @@ export interface FeedbackPlan {
 const CHUNK_SUFFIX_BYTES = 11;
 
 /**
- * Reads `feedback` params (RCP §7.16). Whether a hit exists is not looked at: an id of another tenant, or of nothing, counts as any.
+ * Reads `feedback` params (RCP §7.16). Whether a hit exists is not looked at: one answer for all ids.
  *
  * @throws RpcError -32602 naming the member, -32013 over `limits.maxSignalsPerFeedback` or `limits.maxQueryBytes`
  */
