@@ -33,6 +33,7 @@ const server = z
     receiveTimeoutMs: milliseconds.default(15_000),
     headersTimeoutMs: milliseconds.default(10_000),
     keepAliveTimeoutMs: milliseconds.default(60_000),
+    maxBufferedBytes: positive.default(262_144),
     stallMs: milliseconds.default(10_000),
     drainMs: z.int().min(0).max(600_000).default(5_000),
     shutdownGraceMs: milliseconds.default(10_000),
@@ -83,12 +84,7 @@ const cors = z
   .strictObject({ origins: z.array(origin).default([]), maxAgeSeconds: z.int().min(0).default(600) })
   .prefault({});
 
-const streaming = z
-  .strictObject({
-    heartbeatMs: milliseconds.default(15_000),
-    maxBufferedBytes: positive.default(262_144),
-  })
-  .prefault({});
+const streaming = z.strictObject({ heartbeatMs: milliseconds.default(15_000) }).prefault({});
 
 const feedback = z
   .strictObject({

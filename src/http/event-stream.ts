@@ -1,6 +1,5 @@
-import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import type { Config } from "../config/config.ts";
+import { type Pace, pacedBody } from "./paced-body.ts";
 
 /** Notifications of one call, then its answer, as server-sent events (RCP §5.2, §9). */
 export interface EventStream {
@@ -25,43 +24,30 @@ const frame = (json: string): string => `data: ${json}\n\n`;
  * A stream that is opened by its first frame. While the call runs without one, a comment every `heartbeatMs` tells proxies and the
  * reader that it is alive.
  *
- * Memory: frames wait in this process while the reader is slow. Notifications are advisory, so one that would take what waits over
- * `maxBufferedBytes` is dropped; the answer is not.
+ * Notifications are advisory, so one that finds no room beside what the reader has left unread is dropped; the answer is not.
  */
-export function openEventStream(reply: FastifyReply, settings: Config["streaming"]): EventStream {
-  const { raw } = reply;
-  const body = new Readable({ read() {} });
-  const heartbeat = setInterval(() => write(HEARTBEAT), settings.heartbeatMs);
+export function openEventStream(reply: FastifyReply, heartbeatMs: number, pace: Pace): EventStream {
+  const body = pacedBody(reply.raw, pace);
+  const heartbeat = setInterval(() => write(HEARTBEAT), heartbeatMs);
   let isOpen = false;
-  let isEnded = false;
-
-  raw.once("close", () => {
-    clearInterval(heartbeat);
-    body.destroy();
-  });
+  reply.raw.once("close", () => clearInterval(heartbeat));
 
   function open(): void {
     if (isOpen) return;
     isOpen = true;
-    reply.headers(HEADERS).send(body);
+    reply.headers(HEADERS).send(body.stream);
   }
 
   function write(text: string): void {
-    const waiting = body.readableLength + raw.writableLength;
-    if (isEnded || body.destroyed || waiting + Buffer.byteLength(text) > settings.maxBufferedBytes) return;
-    open();
-    body.push(text);
+    if (body.offer(text)) open();
   }
 
   return {
     notify: (json) => write(frame(json)),
     end(json) {
-      isEnded = true;
       clearInterval(heartbeat);
-      if (body.destroyed) return reply;
-      open();
-      body.push(frame(json));
-      body.push(null);
+      body.end(Buffer.from(frame(json)));
+      if (!reply.raw.destroyed) open();
       return reply;
     },
   };

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Principal } from "../auth/principal.ts";
 import type { Config } from "../config/config.ts";
 import { cancelled, unauthorized } from "../protocol/errors.ts";
@@ -6,24 +6,24 @@ import { MAX_TIMER_MS } from "../rpc/deadline.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
 import { acceptsEvents } from "./accepts-events.ts";
 import { principalOf } from "./authenticate.ts";
-import { type EventStream, openEventStream } from "./event-stream.ts";
+import { openEventStream } from "./event-stream.ts";
 import { headerValues } from "./header-values.ts";
+import type { Pace } from "./paced-body.ts";
 import type { RateLimits } from "./rate-limit.ts";
-import { sendJson } from "./reply.ts";
+import { sendAnswer } from "./reply.ts";
 import { readTarget } from "./target.ts";
 
 export interface RcpRouteParts {
   readonly dispatcher: Dispatcher;
   readonly limits: RateLimits;
-  /** How long an answer may wait for a reader that takes none of it. */
-  readonly stallMs: number;
+  readonly pace: Pace;
   /** Undefined when streaming is switched off: every answer is one JSON text then. */
   readonly streaming: Config["streaming"] | undefined;
 }
 
 /** Adds `POST /rcp`, which every RCP target is routed to: body to the dispatcher, its reply to HTTP 200 or 204. */
 export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void {
-  const { dispatcher, limits, stallMs, streaming } = parts;
+  const { dispatcher, limits, pace, streaming } = parts;
   // The body stays bytes: Fastify's own JSON parser strips a byte order mark and answers errors in its own shape.
   server.addContentTypeParser(
     "application/json",
@@ -35,7 +35,10 @@ export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void
     if (target.kind !== "rcp") throw new Error("only RCP targets are routed here");
     const principal = principalOf(request);
     // A batch is answered by one array, so there is no stream at the base path.
-    const events = streamFor(request, reply, target.path.method === undefined ? undefined : streaming);
+    const events =
+      streaming !== undefined && target.path.method !== undefined && acceptsEvents(request.raw)
+        ? openEventStream(reply, streaming.heartbeatMs, pace)
+        : undefined;
     const outcome = await dispatcher.dispatch({
       body: request.body ?? new Uint8Array(),
       path: target.path,
@@ -46,18 +49,9 @@ export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void
       notify: events?.notify,
     });
     if (outcome.kind === "silent") return reply.code(204).send();
-    // Node counts this from the last byte that the reader's side took, and closes the connection.
-    request.raw.socket.setTimeout(stallMs);
-    return events === undefined ? sendJson(reply, outcome.text) : events.end(outcome.text);
+    return events === undefined ? sendAnswer(reply, outcome.text, pace) : events.end(outcome.text);
   });
 }
-
-const streamFor = (
-  { raw }: FastifyRequest,
-  reply: FastifyReply,
-  streaming: RcpRouteParts["streaming"],
-): EventStream | undefined =>
-  streaming !== undefined && acceptsEvents(raw) ? openEventStream(reply, streaming) : undefined;
 
 /** The most that `auth.clockToleranceSeconds` may be: for so long a token may be good past its end. */
 const CLOCK_TOLERANCE_MS = 60_000;

@@ -82,7 +82,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     addRcpRoute(rcp, {
       dispatcher,
       limits,
-      stallMs: config.server.stallMs,
+      pace: config.server,
       streaming: config.capabilities.streaming ? config.streaming : undefined,
     });
   });

@@ -1,4 +1,5 @@
 import http from "node:http";
+import net from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Call, Handler } from "../../src/methods/handler.ts";
 import { backendUnavailable } from "../../src/protocol/errors.ts";
@@ -27,8 +28,8 @@ let token: string;
 beforeAll(async () => {
   server = await startRcpServer({
     config: {
-      server: { stallMs: 400 },
-      streaming: { heartbeatMs: 100, maxBufferedBytes: 65_536 },
+      server: { maxBufferedBytes: 65_536, stallMs: 400 },
+      streaming: { heartbeatMs: 100 },
       rateLimit: { enabled: false },
     },
     handlers: { ...PLAN_ONLY_HANDLERS, retrieve: held },
@@ -327,6 +328,23 @@ describe("a stream", () => {
     await new Promise((resolve) => second.once("close", resolve).once("error", () => {}));
     agent.destroy();
     expect(received).toBeLessThan(20_000_000);
+  });
+
+  test("calls pipelined before and behind one that takes its time are not taken for slow readers", async () => {
+    const message = (method: string, last = "") => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: method, method, params: { query: "x" } });
+      const head = `POST /rcp/${method} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${last}`;
+      return `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    };
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(message("info") + message("retrieve") + message("info", "Connection: close\r\n"));
+    let text = "";
+    socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+    await running.promise;
+    setTimeout(() => finish.resolve({ hits: [] }), 1_200);
+    await new Promise((resolve) => socket.once("close", resolve));
+
+    expect([...text.matchAll(/"id":"(\w+)"/g)].map(([, id]) => id)).toEqual(["info", "retrieve", "info"]);
   });
 
   test.each(["text/event-stream", "application/json"])(
