@@ -5,7 +5,7 @@ import type { Call, Pending } from "./call.ts";
 import type { Deployment } from "./deployment.ts";
 import type { HttpClient } from "./http-client.ts";
 import type { Exchange } from "./random-exchange.ts";
-import type { Outcome, Tally } from "./tally.ts";
+import type { Outcome, Tally, Trial } from "./tally.ts";
 import { baseOf, type LiveSession, othersOf, type Place, type Tenant, type World } from "./world.ts";
 
 /** How a request may be disturbed on its way. */
@@ -37,11 +37,12 @@ export const randomDisturbance = (random: SeededRandom, { session }: Exchange): 
 /** Sends a request, disturbs it if asked to, judges every answer in it. */
 export async function perform(bench: Bench, exchange: Exchange, disturbance?: Disturbance): Promise<void> {
   if (exchange.cancels !== undefined) return await performCancel(bench, exchange);
-  const { tenant, calls, live, session } = exchange;
+  const { tenant, other, calls, live, session } = exchange;
   if (exchange.isBatch) bench.tally.add("(in a batch of five)", "result");
   if (live !== undefined) bench.tally.add("(in an own session)", "result");
   const sent = calls.map((call) => {
     tenant.lastId += 1;
+    if (other !== undefined) bench.tally.addTrial(trialOf(tenant, other, call));
     return { call, id: tenant.lastId, pending: call.begin() };
   });
   for (const { id } of sent) tenant.inFlight.set(id, session);
@@ -66,6 +67,14 @@ export async function perform(bench: Bench, exchange: Exchange, disturbance?: Di
     for (const { id } of sent) tenant.inFlight.delete(id);
   }
 }
+
+const trialOf = (caller: Tenant, other: Tenant, { method, params }: Call): Trial => ({
+  caller: caller.name,
+  other: other.name,
+  method,
+  mode: typeof params.mode === "string" ? params.mode : undefined,
+  isFiltered: params.filter !== undefined,
+});
 
 /** One undisturbed call, for preparing and for looking. */
 export const performOne = (bench: Bench, tenant: Tenant, place: Place, call: Call, live?: LiveSession): Promise<void> =>

@@ -22,6 +22,8 @@ import { addCall, deleteCall, keyedAddCall, keyedRepeatCall } from "./writes.ts"
 /** One request: calls that go out in one body. */
 export interface Exchange {
   readonly tenant: Tenant;
+  /** Whose words, ids, sessions or versions may be in it. */
+  readonly other?: Tenant;
   /** Path of the corpus. */
   readonly base: string;
   /** Of the token that is sent. */
@@ -77,7 +79,7 @@ export function randomExchange(world: World, random: SeededRandom): Exchange {
   const draw = new Draw(world, random);
   let ticket = random.integer(0, KINDS.reduce((sum, [weight]) => sum + weight, 0) - 1);
   for (const [weight, make] of KINDS) {
-    if (ticket < weight) return make(draw) ?? draw.ordinary(draw.retrieve());
+    if (ticket < weight) return { ...(make(draw) ?? draw.ordinary(draw.retrieve())), other: draw.other };
     ticket -= weight;
   }
   throw new Error("the weights do not add up");
