@@ -99,7 +99,7 @@ async function openDatabase(
   if (config.database.url !== undefined) {
     const database = new PostgresDatabase(config.database.url, config, observe);
     try {
-      await selfTest(database, fields, observe);
+      await selfTest(database, fields, observe, config.database.trustedRoutines);
       return { database, operator: undefined };
     } catch (error) {
       await database.close().catch(() => {});
@@ -109,7 +109,7 @@ async function openDatabase(
   const { database, operator, admin } = await openEmbedded(config, observe);
   try {
     await migrate(admin, { fields, columnValueOf: columnValue, ...(report && { report }) });
-    await selfTest(database, fields, observe);
+    await selfTest(database, fields, observe, config.database.trustedRoutines);
     observe({ kind: "warning", text: EMBEDDED_LIMITS });
     return { database, operator };
   } catch (error) {

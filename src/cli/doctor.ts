@@ -67,7 +67,7 @@ async function examineDatabase(config: Config): Promise<readonly Check[]> {
   }
   const database = await open(config);
   try {
-    return await examine(database, filterFields(config.filter.fields));
+    return await examine(database, filterFields(config.filter.fields), config.database.trustedRoutines);
   } finally {
     await database.close();
   }

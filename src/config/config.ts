@@ -56,6 +56,8 @@ const database = z
     poolWaitMs: milliseconds.default(2_000),
     connectTimeoutMs: milliseconds.default(5_000),
     preparedStatements: z.boolean().default(false),
+    /** SECURITY DEFINER routines that the operator vouches for, as `pgrcp doctor` names them. */
+    trustedRoutines: z.array(z.string().min(1)).default([]),
   })
   .prefault({});
 

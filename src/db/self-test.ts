@@ -32,8 +32,13 @@ export interface Check {
  *
  * @throws StartupError for the first thing that is wrong; warnings are observed
  */
-export async function selfTest(database: Database, fields: FilterFields, observe: Observe): Promise<void> {
-  const findings = (await examine(database, fields)).flatMap((check) => check.findings);
+export async function selfTest(
+  database: Database,
+  fields: FilterFields,
+  observe: Observe,
+  trustedRoutines: readonly string[] = [],
+): Promise<void> {
+  const findings = (await examine(database, fields, trustedRoutines)).flatMap((check) => check.findings);
   for (const { severity, line, remedy } of findings) {
     if (severity === "error") throw new StartupError(line, remedy);
     observe({ kind: "warning", text: `${line}: ${remedy}` });
@@ -43,15 +48,21 @@ export async function selfTest(database: Database, fields: FilterFields, observe
 /**
  * Every check that can be made: a later one needs what an earlier one asks for. The embedded database has one login and no boundary
  * between roles, so there no login is looked at.
+ *
+ * @param trustedRoutines of the configuration: these are warned of instead of refused
  */
-export async function examine(database: Database, fields: FilterFields): Promise<readonly Check[]> {
+export async function examine(
+  database: Database,
+  fields: FilterFields,
+  trustedRoutines: readonly string[] = [],
+): Promise<readonly Check[]> {
   const roles = database.kind === "embedded" ? [] : SERVER_ROLES;
   const logins = await Promise.all(roles.map((role) => check(`login ${role}`, () => checkRole(database, role))));
   if (logins.some(hasError)) return logins;
   const versions = await check("versions", () => checkVersions(database));
   if (hasError(versions)) return [...logins, versions];
   const security = await check("policies and grants", () => checkSecurity(database));
-  const bypasses = await check("ways around them", () => checkBypasses(database));
+  const bypasses = await check("ways around them", () => checkBypasses(database, trustedRoutines));
   return [...logins, versions, security, bypasses, await check("filter columns", () => checkColumns(database, fields))];
 }
 
@@ -88,12 +99,12 @@ async function checkSecurity(database: Database): Promise<readonly Finding[]> {
   return [...checkTables(tables), ...checkRights(await expectedRights(), found, tables)];
 }
 
-async function checkBypasses(database: Database): Promise<readonly Finding[]> {
+async function checkBypasses(database: Database, trusted: readonly string[]): Promise<readonly Finding[]> {
   const users = SERVER_ROLES.map((role) =>
     database instanceof PostgresDatabase ? database.logins[role].user : `pgrcp_${role}`,
   );
   return [
-    ...(await ask(database, "reader", definerFacts(users))).map(checkDefiner),
+    ...(await ask(database, "reader", definerFacts(users))).map((facts) => checkDefiner(facts, trusted)),
     ...(await ask(database, "reader", viewFacts(users))).map(checkView),
     ...(await ask(database, "reader", strayFacts)).map(checkStray),
     ...(await ask(database, "reader", leakproofFacts(users))).map(checkLeakproof),

@@ -12,11 +12,12 @@ afterAll(close);
 const script = (text: string) => admin.transaction((transaction) => transaction.script(text));
 
 /** What is found beside what is found of this database anyway, such as the age of its pgvector. */
-async function findings(): Promise<readonly Finding[]> {
-  const checks = await examine(database, new Map());
+async function findings(trustedRoutines: readonly string[] = []): Promise<readonly Finding[]> {
+  const checks = await examine(database, new Map(), trustedRoutines);
   return checks.filter(({ name }) => name !== "versions").flatMap((check) => check.findings);
 }
-const found = async () => (await findings()).map(({ severity, line }) => `${severity}: ${line}`);
+const found = async (trustedRoutines: readonly string[] = []) =>
+  (await findings(trustedRoutines)).map(({ severity, line }) => `${severity}: ${line}`);
 
 /** Another application's login, in the same database; roles belong to the cluster. */
 const OTHER = `pgrcptest_${randomBytes(4).toString("hex")}`;
@@ -136,6 +137,16 @@ test.each(DAMAGE)("%s is mended by a remedy that can be run", async (_, damage, 
   const left = await found();
   await script(repair);
   expect(left).toHaveLength(remedies.filter((remedy) => remedy === undefined).length);
+});
+
+test("a SECURITY DEFINER function that the configuration trusts is warned of, and no other of its name", async () => {
+  await script(`create function public.peek() returns int ${DEFINER} as 'select 1';
+create function public.peek(int) returns int ${DEFINER} as 'select 1'`);
+
+  const lookedAt = await found(["public.peek()"]);
+
+  await script("drop function public.peek(); drop function public.peek(int)");
+  expect(lookedAt).toEqual([definer("public.peek()").replace("error", "warning"), definer("public.peek(integer)")]);
 });
 
 describe("another application in the same database", () => {
