@@ -50,6 +50,7 @@ create table pgrcp.corpus_versions (
   subject        text not null,
   token_id       text,
   action         text not null check (action in ('add', 'delete', 'revoke', 'restore', 'purge')),
+  documents      bigint not null default 0, -- how many documents the write was about
   live_documents bigint not null,
   live_chunks    bigint not null,
   live_length    bigint not null,
@@ -71,4 +72,8 @@ grant select on pgrcp.corpus_versions to pgrcp_reader;
 grant insert on pgrcp.corpus_versions to pgrcp_adder, pgrcp_deleter;
 grant select (tenant_id, corpus, version, token, live_documents, live_chunks, live_length, next_chunk)
   on pgrcp.corpus_versions to pgrcp_adder, pgrcp_deleter;
-grant select, insert, update, delete on pgrcp.corpus_versions to pgrcp_operator;
+grant select, insert, update (token), delete on pgrcp.corpus_versions to pgrcp_operator;
+
+-- It is an audit record, too: nobody writes over who did what, and only what can no longer be asked for and is old goes.
+create policy corpus_versions_kept on pgrcp.corpus_versions as restrictive for delete to pgrcp_operator, pgrcp_owner
+  using (token is null and committed_at <= now() - interval '30 days');

@@ -12,6 +12,7 @@ import type { Database, OperatorDatabase } from "./db/database.ts";
 import { openEmbedded } from "./db/embedded-database.ts";
 import { type MigrateOptions, migrate } from "./db/migrator.ts";
 import { PostgresDatabase } from "./db/postgres-database.ts";
+import { RefusalLog } from "./db/refusal-log.ts";
 import { selfTest } from "./db/self-test.ts";
 import { DatabaseSessionStore } from "./db/session-store.ts";
 import { StartupError } from "./db/startup-error.ts";
@@ -139,17 +140,18 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
       : undefined;
   if (firstRun !== undefined) observe({ kind: "warning", text: firstRunNotice(firstRun) });
   const sessions = createSessions(new DatabaseSessionStore(database, config.sessions), advertisedBy(services));
+  const refusals = new RefusalLog(database, observe);
   const draining = new AbortController();
   const server = await buildHttpServer({
     config,
     draining: draining.signal,
     verifier: createTokenVerifier(config.auth, { dev: firstRun?.issuer }),
-    dispatcher: createDispatcher({ services, handlers: HANDLERS, sessions }),
+    dispatcher: createDispatcher({ services, handlers: HANDLERS, sessions, refusals }),
     observe,
     isReady: async () => embedding.isReady() && (await database.isReachable(config.database.connectTimeoutMs)),
   });
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
-  const endCollecting = operator && keepCollecting(operator, config.retention.versionHours, collectFailed(observe));
+  const endCollecting = operator && keepCollecting(operator, config.retention, collectFailed(observe));
   const renewal = firstRun && setInterval(renewTokens(config, observe), RENEW_TOKENS_MS).unref();
   const url = config.server.publicUrl ?? addressOf(server.server.address() as AddressInfo, config);
   observe({ kind: "listening", url });
@@ -163,6 +165,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     // Right after the turn of the event loop that took every connection which had come.
     await nextTurn();
     await server.close();
+    await refusals.close();
   }
 }
 

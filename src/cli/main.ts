@@ -71,6 +71,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./feedback.ts")).registerFeedback,
   },
   {
+    name: "audit",
+    summary: "list who wrote, was refused, revoked and purged",
+    load: async () => (await import("./audit.ts")).registerAudit,
+  },
+  {
     name: "collect",
     summary: "delete for good what is past its time: old versions, expired sessions, keys and feedback",
     load: async () => (await import("./collect.ts")).registerCollect,

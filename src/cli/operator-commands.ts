@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { listAudit } from "../maintenance/audit.ts";
 import { collect } from "../maintenance/collect.ts";
 import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
@@ -106,10 +107,7 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
       yield await showDocument(database, corpus, id);
     }),
   ],
-  [
-    "versions.collect",
-    command(z.strictObject({}), ({ database, config }) => collect(database, config.retention.versionHours)),
-  ],
+  ["versions.collect", command(z.strictObject({}), ({ database, config }) => collect(database, config.retention))],
   [
     "feedback.list",
     command(z.strictObject({ tenant: text, limit: z.int().min(1) }), ({ database }, { tenant, limit }) =>
@@ -129,6 +127,12 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     command(address.extend({ ids: z.array(text).min(1) }), async function* ({ database }, { ids, ...corpus }) {
       yield await purgeDocuments(database, corpus, ids);
     }),
+  ],
+  [
+    "audit",
+    command(z.strictObject({ tenant: text, since: z.iso.datetime() }), ({ database }, { tenant, since }) =>
+      listAudit(database, tenant, since),
+    ),
   ],
   ["documents.export", command(address, ({ database }, corpus) => exportDocuments(database, corpus))],
 ]);

@@ -146,7 +146,13 @@ const retrieval = z
   })
   .prefault({});
 
-const retention = z.strictObject({ versionHours: hours.default(24) }).prefault({});
+const retention = z
+  .strictObject({
+    versionHours: hours.default(24),
+    /** The database itself keeps a record for 30 days. */
+    auditDays: days.min(30).default(365),
+  })
+  .prefault({});
 
 const indexing = z
   .strictObject({

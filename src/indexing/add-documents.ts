@@ -143,6 +143,7 @@ function write(
       },
       token: result.indexVersion,
       action: "add" as const,
+      documents: prepared.length,
       issuer: context.by.issuer,
       subject: context.by.subject,
       tokenId: context.by.tokenId,

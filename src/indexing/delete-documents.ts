@@ -52,6 +52,7 @@ export async function deleteDocuments(
       },
       token: versionToken(),
       action: "delete" as const,
+      documents: closed.length,
       issuer: by.issuer,
       subject: by.subject,
       tokenId: by.tokenId,

@@ -1,4 +1,5 @@
 import type { OperatorDatabase } from "../db/database.ts";
+import { recordCommand } from "../sql/audit.ts";
 import { lockCorpus } from "../sql/documents.ts";
 import * as statements from "../sql/retention.ts";
 import { forgetSuperseded } from "../sql/sources.ts";
@@ -31,13 +32,22 @@ const DOCUMENTS_BATCH = 200;
  */
 export async function* collectVersions(database: OperatorDatabase, keptHours: number): AsyncIterable<Collected> {
   for (const horizon of await database.read(statements.selectHorizons(keptHours))) {
-    const versions = await database.write((transaction) => transaction.query(statements.withdrawVersions(horizon)));
+    const versions = await withdraw(database, horizon);
     await database.write((transaction) => transaction.query(forgetSuperseded(horizon)));
     const chunks = await collectChunks(database, horizon);
     const documents = await collectDocuments(database, horizon);
     if (versions.length + chunks + documents > 0)
       yield { tenant: horizon.tenantId, corpus: horizon.corpus, versions: versions.length, documents, chunks };
   }
+}
+
+function withdraw(database: OperatorDatabase, horizon: statements.Horizon): Promise<readonly number[]> {
+  return database.write(async (transaction) => {
+    const versions = await transaction.query(statements.withdrawVersions(horizon));
+    if (versions.length > 0)
+      await transaction.query(recordCommand({ ...horizon, action: "withdraw", count: versions.length }));
+    return versions;
+  });
 }
 
 async function collectChunks(database: OperatorDatabase, horizon: statements.Horizon): Promise<number> {

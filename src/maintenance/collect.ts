@@ -1,4 +1,6 @@
+import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { deleteOldRecords, deleteOldVersions } from "../sql/audit.ts";
 import { deleteExpiredFeedback } from "../sql/feedback.ts";
 import { deleteExpiredKeys } from "../sql/idempotency.ts";
 import { deleteExpiredRankedLists } from "../sql/ranked-lists.ts";
@@ -10,18 +12,23 @@ export type { Collected } from "./collect-versions.ts";
 
 /**
  * Deletes what is past its time: rows of expired state of every tenant, which the server itself removes only of tenants that come
- * back, and versions with what only they had.
+ * back, versions with what only they had, and audit records.
  */
-export async function* collect(database: OperatorDatabase, keptHours: number): AsyncIterable<Collected> {
+export async function* collect(
+  database: OperatorDatabase,
+  { versionHours, auditDays }: Config["retention"],
+): AsyncIterable<Collected> {
   for (const statement of [
     deleteExpiredSessions(undefined),
     deleteExpiredTrajectories(undefined),
     deleteExpiredRankedLists(undefined),
     deleteExpiredKeys(undefined),
     deleteExpiredFeedback(undefined),
+    deleteOldRecords(auditDays),
+    deleteOldVersions(auditDays),
   ])
     await database.write((transaction) => transaction.query(statement));
-  yield* collectVersions(database, keptHours);
+  yield* collectVersions(database, versionHours);
 }
 
 const HOUR_MS = 3_600_000;
@@ -34,12 +41,12 @@ const HOUR_MS = 3_600_000;
  */
 export function keepCollecting(
   database: OperatorDatabase,
-  keptHours: number,
+  retention: Config["retention"],
   failed: (error: unknown) => void,
 ): () => Promise<void> {
   const stopped = new AbortController();
   const round = async () => {
-    for await (const _ of collect(database, keptHours)) if (stopped.signal.aborted) return;
+    for await (const _ of collect(database, retention)) if (stopped.signal.aborted) return;
   };
   let running = round().catch(failed);
   const timer = setInterval(() => {

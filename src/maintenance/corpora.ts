@@ -2,6 +2,7 @@ import { type EmbeddingSpace, parseCorpusName, type ScreeningPolicy, type Tenant
 import { isLanguage, LANGUAGES } from "../catalog/languages.ts";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { recordCommand } from "../sql/audit.ts";
 import { createCorpus as insertCorpus } from "../sql/corpora.ts";
 import * as statements from "../sql/operator.ts";
 import { Refusal } from "./refusal.ts";
@@ -45,18 +46,14 @@ export async function createCorpus(
   if (!isLanguage(language)) throw new Refusal("there is no such language", `choose one of ${LANGUAGES.join(", ")}`);
   const tenantId = await findTenant(database, settings.tenant);
   const space = await loadSpace();
-  const created = await database.write((transaction) =>
-    transaction.query(
-      insertCorpus({
-        tenantId,
-        name,
-        language,
-        space,
-        screening: settings.screening ?? config.indexing.defaultScreening,
-        placement: "shared",
-      }),
-    ),
-  );
+  const screening = settings.screening ?? config.indexing.defaultScreening;
+  const created = await database.write(async (transaction) => {
+    const made = await transaction.query(
+      insertCorpus({ tenantId, name, language, space, screening, placement: "shared" }),
+    );
+    if (made.length > 0) await transaction.query(recordCommand({ tenantId, action: "create-corpus", corpus: name }));
+    return made;
+  });
   const row = await findCorpus(database, tenantId, settings.corpus);
   if (created.length > 0) return row;
   throw new Refusal(

@@ -48,7 +48,7 @@ export async function purgeDocuments(
     const gone = new Set(chunks.chunkNos);
     let after: PostingPlace | undefined = gone.size === 0 ? undefined : FIRST_PLACE;
     while (after !== undefined) after = await cleanSomePostings(transaction, key, gone, after);
-    await recordChange(transaction, key, before, "purge", {
+    await recordChange(transaction, key, before, "purge", found.size, {
       documents: -erased.filter((row) => row.isLive).length,
       chunks: -chunks.liveChunks,
       length: -chunks.liveLength,

@@ -1,5 +1,6 @@
 import type { TenantTransaction } from "../db/database.ts";
 import { versionToken } from "../indexing/version-token.ts";
+import { OPERATOR } from "../sql/audit.ts";
 import { advanceCorpus, type CorpusKey, type LockedCorpus, type NewVersion, recordVersion } from "../sql/documents.ts";
 
 /** What an operator's command adds to a corpus's live counts. */
@@ -9,12 +10,17 @@ export interface CountChange {
   readonly length: number;
 }
 
-/** Records an operator's command as the corpus's next version. The transaction holds the corpus's lock. */
+/**
+ * Records an operator's command as the corpus's next version. The transaction holds the corpus's lock.
+ *
+ * @param documents how many it was about, live or not
+ */
 export async function recordChange(
   transaction: TenantTransaction,
   key: CorpusKey,
   before: LockedCorpus,
   action: NewVersion["action"],
+  documents: number,
   change: CountChange,
 ): Promise<void> {
   const next: NewVersion = {
@@ -27,9 +33,8 @@ export async function recordChange(
     },
     token: versionToken(),
     action,
-    // No token stands behind an operator's command.
-    issuer: "pgrcp",
-    subject: "operator",
+    documents,
+    ...OPERATOR,
     tokenId: undefined,
   };
   await transaction.query(advanceCorpus(key, next));

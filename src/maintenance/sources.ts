@@ -1,5 +1,6 @@
 import type { TenantId } from "../catalog/corpus.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { recordCommand } from "../sql/audit.ts";
 import { lockCorpus } from "../sql/documents.ts";
 import { selectRevocation } from "../sql/revocations.ts";
 import * as statements from "../sql/sources.ts";
@@ -48,6 +49,7 @@ export async function* revokeSource(
   await database.write(async (transaction) => {
     await transaction.query(statements.lockTenant(tenantId));
     await transaction.query(statements.insertRevocation(tenantId, source));
+    await transaction.query(recordCommand({ tenantId, action: "revoke", detail: source }));
   });
   // Every corpus, because one where the source is writing for the first time shows nothing of it until its lock is free.
   for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
@@ -62,7 +64,7 @@ export async function* revokeSource(
       if (closed.documents + versions.length === 0) return undefined;
       const { documents, chunks, length } = closed;
       const less = { documents: -documents, chunks: -chunks, length: -length };
-      await recordChange(transaction, key, before, "revoke", less);
+      await recordChange(transaction, key, before, "revoke", documents, less);
       return { corpus, documents, chunks, versions: versions.length };
     });
     if (change !== undefined) yield change;
@@ -82,7 +84,10 @@ export async function* restoreSource(
   source: string,
 ): AsyncIterable<SourceChange> {
   const tenantId = await findSource(database, tenant, source);
-  await database.write((transaction) => transaction.query(statements.deleteRevocation(tenantId, source)));
+  await database.write(async (transaction) => {
+    await transaction.query(statements.deleteRevocation(tenantId, source));
+    await transaction.query(recordCommand({ tenantId, action: "restore", detail: source }));
+  });
   for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
     const change = await database.write(async (transaction) => {
       const key = { tenantId, corpus };
@@ -93,7 +98,7 @@ export async function* restoreSource(
       const [opened = { ...NOTHING, since: null }] = await transaction.query(statements.reopenSource(key, source));
       if (opened.since === null) return undefined;
       const versions = await transaction.query(statements.withdrawVersionsSince(key, opened.since));
-      await recordChange(transaction, key, before, "restore", opened);
+      await recordChange(transaction, key, before, "restore", opened.documents, opened);
       return { corpus, documents: opened.documents, chunks: opened.chunks, versions: versions.length };
     });
     if (change !== undefined) yield change;

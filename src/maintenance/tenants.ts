@@ -2,6 +2,7 @@ import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import { compileTenantPattern } from "../config/tenant-pattern.ts";
 import type { OperatorDatabase } from "../db/database.ts";
+import { recordCommand } from "../sql/audit.ts";
 import * as statements from "../sql/operator.ts";
 import { createTenant as insertTenant } from "../sql/tenants.ts";
 import { Refusal } from "./refusal.ts";
@@ -24,8 +25,12 @@ export async function createTenant(database: OperatorDatabase, config: Config, i
       `choose one that matches auth.tenantPattern: ${tenantPattern}`,
     );
   }
-  const created = await database.write((transaction) => transaction.query(insertTenant(id as TenantId)));
-  return created.length > 0;
+  const tenantId = id as TenantId;
+  return await database.write(async (transaction) => {
+    const created = await transaction.query(insertTenant(tenantId));
+    if (created.length > 0) await transaction.query(recordCommand({ tenantId, action: "create-tenant" }));
+    return created.length > 0;
+  });
 }
 
 /** Every tenant with its counts, by id. */

@@ -12,6 +12,7 @@ const LEVELS = {
   "rate-limited": "warn",
   "backend-failed": "warn",
   "internal-error": "error",
+  "audit-failed": "error",
   database: "warn",
   warning: "warn",
 } as const satisfies Record<Observation["kind"], Level>;

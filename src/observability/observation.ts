@@ -39,6 +39,8 @@ type Happening =
       readonly error: unknown;
     }
   | { readonly kind: "internal-error"; readonly where: string; readonly error: unknown }
+  /** Refused calls that the audit record does not hold, because it could not be written. */
+  | { readonly kind: "audit-failed"; readonly tenant: string; readonly refusals: number; readonly error: unknown }
   | { readonly kind: "database"; readonly event: string; readonly role?: string; readonly sqlstate?: string }
   | { readonly kind: "warning"; readonly text: string };
 

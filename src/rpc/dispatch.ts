@@ -1,8 +1,9 @@
 import type { Config } from "../config/config.ts";
+import type { Refusal, RefusalLog } from "../db/refusal-log.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import type { Observe } from "../observability/observation.ts";
 import { readEnvelope } from "../protocol/envelope.ts";
-import { RpcError } from "../protocol/errors.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import { type CallMessage, type Message, readId } from "../protocol/message.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
@@ -26,6 +27,8 @@ export interface DispatcherParts {
   /** Undefined for what is not built. */
   readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
   readonly sessions: Sessions;
+  /** Told of each call that was refused with -32012. */
+  readonly refusals: Pick<RefusalLog, "add">;
 }
 
 /** How a message came. */
@@ -44,7 +47,7 @@ const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Confi
   method === "index/add" || method === "index/delete" ? writeTimeoutMs : requestTimeoutMs;
 
 /** The only place that turns what was thrown into an answer. */
-export function createDispatcher({ services, handlers, sessions }: DispatcherParts): Dispatcher {
+export function createDispatcher({ services, handlers, sessions, refusals }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
   const inFlight = createInFlight();
   const rungs = { services, handlers, sessions };
@@ -88,6 +91,7 @@ export function createDispatcher({ services, handlers, sessions }: DispatcherPar
       const where = knownName(call.method);
       if (error !== refusal) observeCall({ kind: "internal-error", where, error });
       else if (isBackendFailure(refusal)) observeCall(backendFailed(where, refusal));
+      if (refusal.code === ErrorCode.Unauthorized) refusals.add(refusedCall(where, request, refusal));
       return settle(refusal.code, encodeError(call.id, refusal));
     }
   }
@@ -158,6 +162,18 @@ function usableDeadline(params: unknown): number {
   const deadlineMs = deadlineOf(params);
   return deadlineMs !== undefined && deadlineMs > 0 ? deadlineMs : Number.POSITIVE_INFINITY;
 }
+
+/** For the audit record: who, and what was missing in words that are the server's own. */
+const refusedCall = (method: string, { principal, path }: RpcRequest, { data }: RpcError): Refusal => ({
+  tenantId: principal.tenantId,
+  issuer: principal.issuer,
+  subject: principal.subject,
+  client: principal.client,
+  tokenId: principal.tokenId,
+  method,
+  corpus: path.corpus,
+  detail: data.detail,
+});
 
 /** Every log line of a call carries its trace, not its last one alone. */
 const traced = (observe: Observe, traceId: string | undefined): Observe =>

@@ -186,6 +186,8 @@ export interface NewVersion {
   readonly counters: CorpusCounters;
   readonly token: string;
   readonly action: "add" | "delete" | "revoke" | "restore" | "purge";
+  /** How many documents it was about, for the audit record. */
+  readonly documents: number;
   readonly issuer: string;
   readonly subject: string;
   readonly tokenId: string | undefined;
@@ -203,10 +205,10 @@ export function advanceCorpus(key: CorpusKey, { counters, action }: NewVersion):
 /** One row per committed write: the audit trail and the list of snapshots in one. */
 export function recordVersion(
   key: CorpusKey,
-  { counters, token, action, issuer, subject, tokenId }: NewVersion,
+  { counters, token, action, documents, issuer, subject, tokenId }: NewVersion,
 ): Statement {
   return compile(
-    sql`insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, token_id, action, live_documents, live_chunks, live_length, next_chunk) values (${key.tenantId}, ${key.corpus}, ${counters.version}, ${token}, ${issuer}, ${subject}, ${tokenId ?? null}, ${action}, ${counters.liveDocuments}, ${counters.liveChunks}, ${counters.liveLength}, ${counters.nextChunk})`,
+    sql`insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, token_id, action, documents, live_documents, live_chunks, live_length, next_chunk) values (${key.tenantId}, ${key.corpus}, ${counters.version}, ${token}, ${issuer}, ${subject}, ${tokenId ?? null}, ${action}, ${documents}, ${counters.liveDocuments}, ${counters.liveChunks}, ${counters.liveLength}, ${counters.nextChunk})`,
     noRows,
   );
 }

@@ -20,6 +20,7 @@ const MATRIX = {
   "pgrcp.revoked_documents": ["----", "----", "s--D", "----"],
   "pgrcp.idempotency_keys": ["----", "SI-D", "SI-D", "----"],
   "pgrcp_state.sessions": ["----", "----", "----", "SIuD"],
+  "pgrcp_state.audit": ["----", "----", "----", "-i--"],
   "pgrcp_state.feedback": ["----", "----", "----", "sI-D"],
   "pgrcp_state.trajectories": ["----", "----", "----", "SIuD"],
   "pgrcp_state.ranked_lists": ["----", "----", "----", "SI-D"],

@@ -152,6 +152,7 @@ test("every seeded table is a table of the schema, and the other way round", () 
     "pgrcp.revoked_documents",
     "pgrcp.revoked_sources",
     "pgrcp.tenants",
+    "pgrcp_state.audit",
     "pgrcp_state.cursor_keys",
     "pgrcp_state.feedback",
     "pgrcp_state.ranked_lists",

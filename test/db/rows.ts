@@ -55,6 +55,7 @@ values (${tenantId}, '\\x01', '\\x02', 'v1', 1, '\\x03', now() + interval '1 hou
     sql`insert into pgrcp_state.cursor_keys (tenant_id, key) values (${tenantId}, decode(repeat('07', 32), 'hex'))`,
     sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, hit_id, expires_at)
 values (${tenantId}, '00000000-0000-4000-8000-000000000000', 1, 'default', 'iss', 'sub', 'cli', 'doc', now() + interval '1 hour')`,
+    sql`insert into pgrcp_state.audit (tenant_id, action, issuer, subject, method, count) values (${tenantId}, 'refuse', 'iss', 'sub', 'retrieve', 1)`,
     sql`insert into pgrcp_state.sessions (tenant_id, session_hash, issuer, subject, client, capabilities, expires_at)
 values (${tenantId}, '\\x01', 'iss', 'sub', 'cli', '{}', now() + interval '1 hour')`,
   ];

@@ -52,6 +52,7 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
   "pgrcp.revoked_documents": "nobody revokes a source here",
   "pgrcp.revoked_sources": "nobody revokes a source here",
   "pgrcp.tenants": "the server inserts its caller's own tenant there and reads nothing",
+  "pgrcp_state.audit": "the server adds to it and reads nothing",
   "pgrcp_state.cursor_keys": "another's key signs a cursor just as well: the tenant is in what it signs",
   "pgrcp_state.feedback": "the server adds to it, and reads only how much there is",
   "pgrcp_state.ranked_lists": "found by an id that no other row has, once the tenant's signature is good",

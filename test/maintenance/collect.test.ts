@@ -8,6 +8,7 @@ import { seed } from "../db/rows.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
 
+const RETENTION = { versionHours: 24, auditDays: 365 };
 let opened: TestDatabase;
 beforeAll(async () => {
   opened = await openTestDatabase();
@@ -42,7 +43,7 @@ test("expired state goes, whoever's it is, and live state stays", async () => {
       await transaction.query(compile(statement, noRows));
   });
 
-  expect(await Array.fromAsync(collect(opened.operator, 24))).toEqual([]);
+  expect(await Array.fromAsync(collect(opened.operator, RETENTION))).toEqual([]);
 
   expect(await counts()).toEqual([{ sessions: 1, trajectories: 1, lists: 1, keys: 1 }]);
 });
@@ -51,12 +52,10 @@ test("the operator's command keeps what the configuration says, and tells what w
   const tenantId = freshTenant();
   const caller = callerOf(opened.database, tenantId);
   for (const text of ["amber", "basalt", "coral"]) await caller.add([{ id: "a", text }]);
-  await opened.operator.write((transaction) =>
-    transaction.query(
-      compile(
-        sql`update pgrcp.corpus_versions set committed_at = now() - interval '5 hours' where tenant_id = ${tenantId}`,
-        noRows,
-      ),
+  await opened.admin.query(
+    compile(
+      sql`update pgrcp.corpus_versions set committed_at = now() - interval '5 hours' where tenant_id = ${tenantId}`,
+      noRows,
     ),
   );
   const run = (versionHours: number) =>
@@ -81,7 +80,7 @@ test("a round that fails is told, and ending waits for the one that runs", async
     ...opened.operator,
     write: () => Promise.reject(new Error("no database")),
   };
-  const end = keepCollecting(broken, 24, (error) => failures.push(error));
+  const end = keepCollecting(broken, RETENTION, (error) => failures.push(error));
   await end();
   expect(failures).toEqual([new Error("no database")]);
 });

@@ -247,12 +247,10 @@ describe("a source that is revoked", () => {
     await revoke(tenantId, "bad");
     await good.add([{ id: "y", text: "amber anew" }]);
     await good.add([{ id: "z", text: "basalt" }]);
-    await opened.operator.write((transaction) =>
-      transaction.query(
-        compile(
-          sql`update pgrcp.corpus_versions set committed_at = now() - interval '25 hours' where tenant_id = ${tenantId}`,
-          noRows,
-        ),
+    await opened.admin.query(
+      compile(
+        sql`update pgrcp.corpus_versions set committed_at = now() - interval '25 hours' where tenant_id = ${tenantId}`,
+        noRows,
       ),
     );
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Credential, Principal } from "../../src/auth/principal.ts";
 import type { TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
+import type { Refusal } from "../../src/db/refusal-log.ts";
 import { DatabaseSessionStore } from "../../src/db/session-store.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
@@ -36,7 +37,9 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
   };
   const sessions = createSessions(new DatabaseSessionStore(NO_DATABASE, config.sessions), advertisedBy(services));
   const handlers = { ...NO_HANDLERS, ...PLAN_ONLY_HANDLERS, ...own };
-  const dispatcher = createDispatcher({ services, handlers, sessions });
+  const refused: Refusal[] = [];
+  const refusals = { add: (refusal: Refusal) => void refused.push(refusal) };
+  const dispatcher = createDispatcher({ services, handlers, sessions, refusals });
 
   const send = async (body: unknown, request: Partial<RpcRequest> = {}) => {
     const base = Array.isArray(body) ? "/rcp" : `/rcp/${(body as Message).method}`;
@@ -55,7 +58,7 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
     return reply.kind === "silent" ? undefined : (JSON.parse(reply.text) as Response & Response[]);
   };
   const requests = () => observations.filter((one) => one.kind === "request");
-  return { send, observations, requests };
+  return { send, observations, requests, refused };
 }
 
 const principalWith = (...credentials: Credential[]): Principal => ({

@@ -93,6 +93,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     counters: { version: number, nextChunk, liveDocuments: 3, liveChunks, liveLength: 3 * liveChunks },
     token: `v${number}`,
     action,
+    documents: 1,
     ...BY,
   });
   const text = "\u{1F600} amber basalt";

@@ -3,6 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
+import {
+  deleteOldRecords,
+  deleteOldVersions,
+  type RefusedCalls,
+  recordCommand,
+  recordRefusals,
+  selectAudit,
+} from "../../src/sql/audit.ts";
 import { countOtherCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
@@ -167,8 +175,20 @@ const FULL = new Map(
   }),
 );
 const counters = { version: 8, nextChunk: 6, liveDocuments: 2, liveChunks: 2, liveLength: 6 };
-const ADDED: NewVersion = { counters, token: "v8-token", action: "add", ...BY };
+const ADDED: NewVersion = { counters, token: "v8-token", action: "add", documents: 2, ...BY };
 const DELETED: NewVersion = { ...ADDED, action: "delete", tokenId: undefined };
+
+const REFUSED: RefusedCalls = {
+  tenantId: CORPUS.tenantId,
+  issuer: "https://issuer.test",
+  subject: "alice",
+  client: "agent",
+  tokenId: "jti-1",
+  method: "index/add",
+  corpus: "papers",
+  count: 3,
+  detail: "index/add needs the add credential",
+};
 
 const OWNER: SessionOwner = {
   tenantId: CORPUS.tenantId,
@@ -265,6 +285,11 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],
   "feedback-delete-expired-everywhere": ["operator", deleteExpiredFeedback(undefined)],
   "feedback-list": ["operator", selectFeedback(CORPUS.tenantId, 100)],
+  "audit-refusals": ["state", recordRefusals(REFUSED)],
+  "audit-command": ["operator", recordCommand({ ...KEY, action: "withdraw", version: 7, count: 2 })],
+  "audit-list": ["operator", selectAudit(KEY.tenantId, "2026-01-31T00:00:00.000Z")],
+  "audit-delete-old-records": ["operator", deleteOldRecords(365)],
+  "audit-delete-old-versions": ["operator", deleteOldVersions(365)],
   "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
   "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
   "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],
@@ -331,7 +356,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback)-/.test(
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback|audit)-/.test(
         name,
       ),
     );

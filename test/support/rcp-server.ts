@@ -4,6 +4,7 @@ import type { TokenVerifier } from "../../src/auth/verify-token.ts";
 import { type Config, configSchema } from "../../src/config/config.ts";
 import type { CorpusStore } from "../../src/db/corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
+import { RefusalLog } from "../../src/db/refusal-log.ts";
 import { DatabaseSessionStore } from "../../src/db/session-store.ts";
 import { buildHttpServer } from "../../src/http/server.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
@@ -108,7 +109,8 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
   const store = new DatabaseSessionStore(database, config.sessions);
   const sessions = createSessions(store, advertisedBy(services));
   const handlers = { ...NO_HANDLERS, ...(parts.handlers ?? PLAN_ONLY_HANDLERS) };
-  const dispatcher = createDispatcher({ services, handlers, sessions });
+  const refusals = new RefusalLog(database, observe);
+  const dispatcher = createDispatcher({ services, handlers, sessions, refusals });
   const verifier = parts.verifier ?? createTokenVerifier(config.auth);
   const isReady = parts.isReady ?? (async () => true);
   const draining = new AbortController();
@@ -149,7 +151,10 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     call,
     post,
     send,
-    close: () => server.close(),
+    async close() {
+      await server.close();
+      await refusals.close();
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, token_id, action, live_documents, live_chunks, live_length, next_chunk) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, token_id, action, documents, live_documents, live_chunks, live_length, next_chunk) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 -- $1 = "acme"
 -- $2 = "papers"
 -- $3 = 8
@@ -9,5 +9,6 @@ insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, su
 -- $8 = "add"
 -- $9 = 2
 -- $10 = 2
--- $11 = 6
+-- $11 = 2
 -- $12 = 6
+-- $13 = 6
