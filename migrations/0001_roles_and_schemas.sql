@@ -56,6 +56,28 @@ alter role pgrcp_adder set idle_in_transaction_session_timeout = '60s';
 alter role pgrcp_deleter set idle_in_transaction_session_timeout = '60s';
 alter role pgrcp_state set idle_in_transaction_session_timeout = '60s';
 
+-- Values stay out of Postgres's own log, also where it is told to log statements, slow ones or failed ones: a DETAIL line quotes rows
+-- and keys, and a plan that was made for its parameters quotes them. Only a superuser may say so, or who was granted it.
+do $$
+declare
+  login name;
+  setting record;
+begin
+  for setting in
+    select * from (values
+      ('log_error_verbosity', 'terse'),
+      ('log_parameter_max_length', '0'),
+      ('log_parameter_max_length_on_error', '0'),
+      ('auto_explain.log_min_duration', '-1')) as settings (name, value)
+  loop
+    continue when not has_parameter_privilege(setting.name, 'set');
+    foreach login in array array['pgrcp_reader', 'pgrcp_adder', 'pgrcp_deleter', 'pgrcp_state', 'pgrcp_operator'] loop
+      execute format('alter role %I set %s = %L', login, setting.name, setting.value);
+    end loop;
+  end loop;
+end
+$$;
+
 create schema pgrcp authorization pgrcp_owner;
 create schema pgrcp_state authorization pgrcp_owner;
 create schema pgrcp_admin authorization pgrcp_owner;

@@ -1,4 +1,5 @@
 import type { JSONWebKeySet } from "jose";
+import { PlainError } from "../protocol/failure.ts";
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -21,7 +22,7 @@ export async function fetchKeySet(
   });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`the key set's address answered ${response.status} where 200 was due`);
+    throw new PlainError(`the key set's address answered ${response.status} where 200 was due`);
   }
   return JSON.parse(await limitedText(response, limits.maxBytes));
 }
@@ -33,7 +34,7 @@ async function limitedText(response: Response, maxBytes: number): Promise<string
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     // Leaving the loop cancels the stream.
-    if (bytes > maxBytes) throw new Error(`the key set is larger than ${maxBytes} bytes (auth.jwksMaxBytes)`);
+    if (bytes > maxBytes) throw new PlainError(`the key set is larger than ${maxBytes} bytes (auth.jwksMaxBytes)`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -1,3 +1,4 @@
+import { tellError } from "../observability/tell-error.ts";
 import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
 import { systemFailure } from "./system-failure.ts";
 
@@ -16,17 +17,17 @@ export class CommandFailure extends ExpectedFailure {
   }
 }
 
-/** Any thrown value as a failure that can be printed. What nobody foresaw is a bug, shown by its message alone. */
+/** Any thrown value as a failure that can be printed. What nobody foresaw is a bug, told without what it quotes. */
 export function toFailure(error: unknown): ExpectedFailure {
   if (error instanceof ExpectedFailure) return error;
   const refused = systemFailure(error);
   if (refused !== undefined) {
     return new CommandFailure(ExitCode.environment, refused.line, refused.remedy, { cause: error });
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const { message, name, code } = tellError(error);
   return new CommandFailure(
     ExitCode.failure,
-    `unexpected: ${message}`,
+    `unexpected: ${message ?? (code === undefined ? name : `${name} ${code}`)}`,
     "this is a bug in pgrcp; NODE_DEBUG=pgrcp shows where it happened",
     { cause: error },
   );

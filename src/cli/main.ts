@@ -1,5 +1,6 @@
 import { debuglog } from "node:util";
 import { Command, CommanderError } from "commander";
+import { tellError } from "../observability/tell-error.ts";
 import { programVersion } from "../protocol/program-version.ts";
 import { CommandFailure, ExitCode, formatFailure, toFailure } from "./exit.ts";
 
@@ -152,6 +153,6 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
   const failure = toFailure(error);
   process.stderr.write(formatFailure(failure));
-  debuglog("pgrcp")("%o", failure.cause ?? failure);
+  debuglog("pgrcp")("%o", tellError(failure.cause ?? failure));
   return failure.exitCode;
 }

@@ -9,6 +9,7 @@ import type { Observe } from "../observability/observation.ts";
 import { indexSamples } from "../samples.ts";
 import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { startControlSocket } from "./control-socket.ts";
+import { endOnCrash } from "./end-on-crash.ts";
 import { listenFailure } from "./listen-failure.ts";
 import { showSlowMigration } from "./migrate-progress.ts";
 import { createProgress } from "./progress.ts";
@@ -38,6 +39,7 @@ async function run(option: ConfigOption, stop: StopRequest, closeLater: (close: 
   const config = await configOf(option);
   // Not pino's own way to standard output: where there is no room, that tries again for ever and holds the process up.
   const observe = createLogger(config.log, process.stdout);
+  endOnCrash((where, error) => observe({ kind: "internal-error", where, error }));
   void stop.requested.then(({ by }) => observe({ kind: "stopping", reason: by }));
   for (const text of configWarnings(config)) observe({ kind: "warning", text });
   const backends = await open(config, observe, stop.signal);

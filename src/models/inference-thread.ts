@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { backendUnavailable } from "../protocol/errors.ts";
-import { ExitCode, ExpectedFailure } from "../protocol/failure.ts";
+import { ExitCode, ExpectedFailure, PlainError } from "../protocol/failure.ts";
 import type { WorkerAnswer, WorkerInput, WorkerReply, WorkerRequest } from "./inference-worker.ts";
 
 // The sources run as they are, and so do the compiled files: a worker starts from the file of its own kind.
@@ -50,7 +50,7 @@ export async function startInferenceThread(input: WorkerInput): Promise<Inferenc
   };
   worker.on("message", (reply: WorkerReply) => waiting.resolve(reply));
   worker.on("error", fail);
-  worker.on("exit", (code) => fail(new Error(`the embedding thread ended with exit code ${code}`)));
+  worker.on("exit", (code) => fail(new PlainError(`the embedding thread ended with exit code ${code}`)));
   await waiting.promise.catch((cause: Error) => {
     throw new ModelNotRunnable(cause);
   });

@@ -1,8 +1,10 @@
+import { PlainError } from "../protocol/failure.ts";
+
 /**
  * Why a request to a model server failed, for the log: it never holds an address, a key, a text or the server's own words.
  * `temporary` failures are worth another try.
  */
-export class ProviderFailure extends Error {
+export class ProviderFailure extends PlainError {
   override readonly name = "ProviderFailure";
   readonly temporary: boolean;
   /** How long the server asked us to wait. */

@@ -22,6 +22,14 @@ export const ExitCode = {
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
 /**
+ * An error whose message is this project's own words: nothing in it was sent by a caller, read from a file or answered by another
+ * server. The log prints such messages and no others.
+ */
+export class PlainError extends Error {
+  override readonly name: string = "PlainError";
+}
+
+/**
  * An expected way for a start or a command to fail: the message is what was wrong, in one line. Whatever is thrown and is none of
  * these is told as a bug.
  */
