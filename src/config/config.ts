@@ -26,8 +26,10 @@ const server = z
       )
       .default([]),
     maxBodyBytes: positive.default(1_048_576),
+    maxAddBodyBytes: positive.default(4_194_304),
     maxHeaderBytes: positive.default(16_384),
     maxConnections: positive.default(4096),
+    maxConnectionsPerAddress: positive.default(2048),
     requestTimeoutMs: milliseconds.default(30_000),
     writeTimeoutMs: milliseconds.default(300_000),
     receiveTimeoutMs: milliseconds.default(15_000),

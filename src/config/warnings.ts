@@ -8,9 +8,9 @@ const WARNINGS: readonly Rule[] = [
     reads: [],
     find: ({ limits, server }) =>
       when(
-        limits.maxTextBytes > server.maxBodyBytes,
+        limits.maxTextBytes > Math.max(server.maxBodyBytes, server.maxAddBodyBytes),
         "limits.maxTextBytes",
-        `a text that long never arrives: server.maxBodyBytes is ${server.maxBodyBytes}`,
+        `a text that long never arrives: server.maxAddBodyBytes is ${server.maxAddBodyBytes}`,
       ),
   },
   {

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { BlockList, isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { normalizeIP } from "@fastify/rate-limit";
 
 /** The open connections of a server: Node itself loses sight of those that never sent a request or finished a handshake. */
 export interface Connections {
@@ -11,14 +12,39 @@ export interface Connections {
   closeAll(): void;
 }
 
-/** @param server not listening yet */
-export function trackConnections(server: Server): Connections {
+/** How many connections one address may hold. */
+export interface AddressShare {
+  readonly max: number;
+  /** Addresses and ranges that may hold any number: behind each stand many clients. */
+  readonly exempt: readonly string[];
+}
+
+/** @param server not listening yet; a connection over an address's share is closed before anything is read */
+export function trackConnections(server: Server, share: AddressShare): Connections {
   // By the peer's address, because under TLS a request's socket is not the one that was accepted.
   const open = new Map<string, Duplex>();
   const running = new Map<string, number>();
   const latest = new WeakMap<Duplex, ServerResponse>();
 
+  const held = new Map<string, number>();
+  const exempt = blockList(share.exempt);
+
   server.on("connection", (socket) => {
+    const { remoteAddress = "" } = socket;
+    if (!isListed(exempt, remoteAddress)) {
+      const address = normalizeIP(remoteAddress);
+      const count = held.get(address) ?? 0;
+      if (count >= share.max) {
+        socket.destroy();
+        return;
+      }
+      held.set(address, count + 1);
+      socket.once("close", () => {
+        const left = (held.get(address) ?? 1) - 1;
+        if (left === 0) held.delete(address);
+        else held.set(address, left);
+      });
+    }
     const peer = peerOf(socket);
     open.set(peer, socket);
     socket.once("close", () => {
@@ -49,6 +75,22 @@ export function trackConnections(server: Server): Connections {
     },
   };
 }
+
+function blockList(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", prefix] = entry.split("/");
+    const family = familyOf(address);
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}
+
+const isListed = (list: BlockList, address: string): boolean =>
+  isIP(address) !== 0 && list.check(address, familyOf(address));
+
+const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 
 const peerOf = ({
   remoteAddress,

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { createSecureContext } from "node:tls";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, closeGently } from "./connections.ts";
 
 /** How often Node looks for requests that take too long to arrive. */
 const TIMEOUT_CHECK_MS = 500;
@@ -24,6 +24,13 @@ export function createNodeServer(config: Config["server"]): http.Server {
     config.tls === undefined
       ? http.createServer(options)
       : https.createServer({ ...options, ...readTls(config.tls), handshakeTimeout: config.headersTimeoutMs });
+  // Node by itself would invite every body, wanted or not. Who waits for that may never send what is refused, so the connection,
+  // whose next byte could be either, ends; readBody takes that back.
+  server.on("checkContinue", (request, response) => {
+    response.setHeader("connection", "close");
+    closeGently(request.socket);
+    server.emit("request", request, response);
+  });
   server.maxConnections = config.maxConnections;
   // Bounded by bytes, not by number: headers past a number limit would vanish without a word.
   server.maxHeadersCount = 0;

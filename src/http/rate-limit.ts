@@ -1,5 +1,5 @@
 import type { RateLimitOptions } from "@fastify/rate-limit";
-import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { rateLimited } from "../protocol/errors.ts";
@@ -9,13 +9,15 @@ import { TransportRefusal } from "./transport-refusal.ts";
 /** Buckets kept in memory; when there are more, the one used least recently starts anew. */
 const BUCKETS = 50_000;
 
+type Bucket = "address" | "principal";
+
 export interface RateLimits {
-  /** Before authentication, so its 429 has no body. */
+  /** Before authentication, so its 429 has no body. What is left is told to nobody: others may share the address. */
   readonly byAddress: onRequestAsyncHookHandler;
-  /** After it. One unit a request. */
+  /** After it. One unit a request; every answer says how many are left. */
   readonly byPrincipal: onRequestAsyncHookHandler;
   /** One more unit of the principal, for a further member of a batch. @returns milliseconds to wait when none was left */
-  takeUnit(request: FastifyRequest): Promise<number | undefined>;
+  takeUnit(request: FastifyRequest, reply: FastifyReply): Promise<number | undefined>;
 }
 
 /** @param server has `@fastify/rate-limit` registered */
@@ -24,7 +26,7 @@ export function rateLimits(server: FastifyInstance, config: Config["rateLimit"],
     const pass: onRequestAsyncHookHandler = async () => {};
     return { byAddress: pass, byPrincipal: pass, takeUnit: async () => undefined };
   }
-  const bucket = (kind: "address" | "principal", keyGenerator?: (request: FastifyRequest) => string) => {
+  const bucket = (kind: Bucket, keyGenerator?: (request: FastifyRequest) => string) => {
     const { max, windowMs } = config[kind];
     const options: RateLimitOptions = {
       max,
@@ -44,23 +46,42 @@ export function rateLimits(server: FastifyInstance, config: Config["rateLimit"],
   const principal = bucket("principal", principalKey);
 
   return {
-    async byAddress(request) {
-      const { isExceeded, ttl } = await address(request);
-      if (isExceeded) throw new TransportRefusal(429, { "retry-after": seconds(ttl) });
+    async byAddress(request, reply) {
+      const taken = await address(request);
+      reply.header("ratelimit-policy", policy("address", taken));
+      if (taken.isExceeded) throw new TransportRefusal(429, { ...left("address", taken), ...retryAfter(taken) });
     },
     async byPrincipal(request, reply) {
-      const { isExceeded, max, remaining, ttl } = await principal(request);
-      reply.headers({ "ratelimit-limit": max, "ratelimit-remaining": remaining, "ratelimit-reset": seconds(ttl) });
-      if (!isExceeded) return;
-      const error = rateLimited({ retryAfterMs: ttl, detail: "one unit a request (rateLimit.principal)" });
-      throw new TransportRefusal(429, { "retry-after": seconds(ttl) }, error);
+      const taken = await principal(request);
+      reply.headers({ "ratelimit-policy": policy("principal", taken), ...left("principal", taken) });
+      if (!taken.isExceeded) return;
+      const error = rateLimited({ retryAfterMs: taken.ttl, detail: "one unit a request (rateLimit.principal)" });
+      throw new TransportRefusal(429, retryAfter(taken), error);
     },
-    async takeUnit(request) {
-      const { isExceeded, ttl } = await principal(request);
-      return isExceeded ? ttl : undefined;
+    async takeUnit(request, reply) {
+      const taken = await principal(request);
+      reply.headers(left("principal", taken));
+      return taken.isExceeded ? taken.ttl : undefined;
     },
   };
 }
+
+interface Taken {
+  readonly max: number;
+  readonly remaining: number;
+  readonly timeWindow: number;
+  /** Milliseconds until the window ends. */
+  readonly ttl: number;
+}
+
+/** @see draft-ietf-httpapi-ratelimit-headers-11, also for the next */
+const policy = (bucket: Bucket, { max, timeWindow }: Taken): string => `"${bucket}";q=${max};w=${seconds(timeWindow)}`;
+
+const left = (bucket: Bucket, { remaining, ttl }: Taken) => ({
+  ratelimit: `"${bucket}";r=${remaining};t=${seconds(ttl)}`,
+});
+
+const retryAfter = ({ ttl }: Taken) => ({ "retry-after": seconds(ttl) });
 
 /** Not the token's id: a caller with a hundred tokens is one caller. */
 function principalKey(request: FastifyRequest): string {

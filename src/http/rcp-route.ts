@@ -10,6 +10,7 @@ import { openEventStream } from "./event-stream.ts";
 import { headerValues } from "./header-values.ts";
 import type { Pace } from "./paced-body.ts";
 import type { RateLimits } from "./rate-limit.ts";
+import { type BodyLimits, bodyLimit, readBody } from "./read-body.ts";
 import { sendAnswer } from "./reply.ts";
 import { readTarget } from "./target.ts";
 
@@ -17,35 +18,35 @@ export interface RcpRouteParts {
   readonly dispatcher: Dispatcher;
   readonly limits: RateLimits;
   readonly pace: Pace;
+  readonly bodyLimits: BodyLimits;
   /** Undefined when streaming is switched off: every answer is one JSON text then. */
   readonly streaming: Config["streaming"] | undefined;
 }
 
 /** Adds `POST /rcp`, which every RCP target is routed to: body to the dispatcher, its reply to HTTP 200 or 204. */
 export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void {
-  const { dispatcher, limits, pace, streaming } = parts;
-  // The body stays bytes: Fastify's own JSON parser strips a byte order mark and answers errors in its own shape.
-  server.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer" },
-    async (_request: unknown, body: Buffer) => body,
-  );
-  server.post<{ Body: Buffer | undefined }>("/rcp", async (request, reply) => {
+  const { dispatcher, limits, pace, bodyLimits, streaming } = parts;
+  // The body is read in the handler, as bytes: Fastify's own reader has one limit for all, and its JSON parser strips a byte order
+  // mark and answers errors in its own shape.
+  server.addContentTypeParser("application/json", async () => undefined);
+  server.post("/rcp", async (request, reply) => {
     const target = readTarget(request.originalUrl);
     if (target.kind !== "rcp") throw new Error("only RCP targets are routed here");
+    const { path } = target;
     const principal = principalOf(request);
+    const body = await readBody(request.raw, reply.raw, bodyLimit(principal, path, bodyLimits));
     // A batch is answered by one array, so there is no stream at the base path.
     const events =
-      streaming !== undefined && target.path.method !== undefined && acceptsEvents(request.raw)
+      streaming !== undefined && path.method !== undefined && acceptsEvents(request.raw)
         ? openEventStream(reply, streaming.heartbeatMs, pace)
         : undefined;
     const outcome = await dispatcher.dispatch({
-      body: request.body ?? new Uint8Array(),
-      path: target.path,
+      body,
+      path,
       principal,
       sessionTokens: headerValues(request.raw, "rcp-session"),
       signal: goneSignal(reply, events && principal),
-      takeUnit: () => limits.takeUnit(request),
+      takeUnit: () => limits.takeUnit(request, reply),
       notify: events?.notify,
     });
     if (outcome.kind === "silent") return reply.code(204).send();

@@ -11,6 +11,7 @@ import { authenticate } from "./authenticate.ts";
 import { checkBodyHeaders } from "./check-body-headers.ts";
 import { trackConnections } from "./connections.ts";
 import { addGracefulClose } from "./graceful-close.ts";
+import { headerValues } from "./header-values.ts";
 import { addHealthRoutes } from "./health-route.ts";
 import { addMetadataRoute } from "./metadata-route.ts";
 import { answerClientError, createNodeServer } from "./node-server.ts";
@@ -40,7 +41,10 @@ export interface HttpServerOptions {
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { config, verifier, dispatcher, observe, isReady, draining } = options;
   const nodeServer = createNodeServer(config.server);
-  const connections = trackConnections(nodeServer);
+  const connections = trackConnections(nodeServer, {
+    max: config.server.maxConnectionsPerAddress,
+    exempt: config.server.trustedProxies,
+  });
   const metadata = resourceMetadata(config);
   const targetOf = (url: string): Target => {
     const target = readTarget(url);
@@ -51,13 +55,12 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const server = Fastify({
     serverFactory: (listener) => nodeServer.on("request", listener),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, connections),
-    bodyLimit: config.server.maxBodyBytes,
     trustProxy: config.server.trustedProxies.length > 0 ? config.server.trustedProxies : false,
     // The target is read undecoded, by readTarget alone; Fastify's router sees only the name of what it leads to.
     rewriteUrl: ({ url }) => `/${targetOf(url ?? "").kind}`,
     return503OnClosing: false,
   });
-  const onError = answerError(config.server.maxBodyBytes, observe);
+  const onError = answerError(observe);
   server.setErrorHandler((error, _request, reply) => onError(error, reply));
   server.removeAllContentTypeParsers();
   addCommonHeaders(server);
@@ -83,6 +86,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
       dispatcher,
       limits,
       pace: config.server,
+      bodyLimits: config.server,
       streaming: config.capabilities.streaming ? config.streaming : undefined,
     });
   });
@@ -96,7 +100,7 @@ async function addCors(server: FastifyInstance, { origins, maxAgeSeconds }: Conf
     origin: [...origins],
     methods: ["POST"],
     allowedHeaders: ["authorization", "content-type", "accept", "rcp-session"],
-    exposedHeaders: ["retry-after", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "www-authenticate"],
+    exposedHeaders: ["retry-after", "ratelimit", "ratelimit-policy", "www-authenticate"],
     maxAge: maxAgeSeconds,
     strictPreflight: false,
   });
@@ -138,6 +142,8 @@ function addCommonHeaders(server: FastifyInstance): void {
   server.addHook("onRequest", async ({ raw }, reply) => {
     // A tenant's rows must not be kept by a proxy.
     reply.header("cache-control", "no-store");
+    // RFC 9112 §3.2
+    if (headerValues(raw, "host").length > 1) throw new TransportRefusal(400, { connection: "close" });
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
   });
 }

@@ -181,7 +181,7 @@ describe("a bridge to pgrcp", () => {
     for (let round = 0; round < 5; round += 1) {
       const { body } = await call("index/add", { documents: [{ id: "a", text: "x".repeat(8_000_000) }] }, round);
       expect(body).toMatchObject({ id: round, error: { code: -32013 } });
-      expect(String(body.error?.data?.detail)).toContain("server.maxBodyBytes");
+      expect(String(body.error?.data?.detail)).toContain("server.maxAddBodyBytes");
     }
   });
 });

@@ -267,7 +267,7 @@ describe("the rest", () => {
 
 test("what may be meant is warned of, not refused", async () => {
   const config = await loadText(`
-server: {host: 0.0.0.0, behindTls: true, maxBodyBytes: 1000}
+server: {host: 0.0.0.0, behindTls: true, maxBodyBytes: 900, maxAddBodyBytes: 1000}
 rateLimit: {enabled: false}
 auth:
   combinedTokens: true
@@ -275,7 +275,7 @@ auth:
 `);
 
   expect(configWarnings(config)).toEqual([
-    "limits.maxTextBytes: a text that long never arrives: server.maxBodyBytes is 1000",
+    "limits.maxTextBytes: a text that long never arrives: server.maxAddBodyBytes is 1000",
     expect.stringMatching(/^auth\.issuers\[0\]\.jwksUri: plain http/),
     expect.stringMatching(/^auth\.combinedTokens: /),
     expect.stringMatching(/^rateLimit\.enabled: off/),

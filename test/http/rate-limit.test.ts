@@ -25,9 +25,13 @@ describe("the rate of a principal", () => {
     ];
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(answers.map(({ headers }) => headers["ratelimit-remaining"])).toEqual(["1", "0", "0"]);
-    expect(answers.map(({ headers }) => headers["ratelimit-limit"])).toEqual(["2", "2", "2"]);
     const refused = answers[2];
+    const wait = Number(refused?.headers["retry-after"]);
+    const left = answers.map(({ headers }) => String(headers.ratelimit));
+    expect(left.map((field) => field.replace(/\d+$/, ""))).toEqual([1, 0, 0].map((r) => `"principal";r=${r};t=`));
+    expect(left[2]).toBe(`"principal";r=0;t=${wait}`);
+    expect(wait).toBe(Math.ceil(Number(refused?.body?.error?.data?.retryAfterMs) / 1000));
+    for (const { headers } of answers) expect(headers["ratelimit-policy"]).toBe('"principal";q=2;w=60');
     expectValidError(refused?.body);
     expect(refused?.body).toMatchObject({ id: null, error: { code: -32011, data: { retryable: true } } });
     expect(Number(refused?.body?.error?.data?.retryAfterMs)).toBeGreaterThan(50_000);
@@ -66,8 +70,9 @@ describe("the rate of a principal", () => {
     const { post } = await limited(FAR, 10);
     const batch = Array.from({ length: 100 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
 
-    const { status, body } = await post("/rcp", JSON.stringify(batch));
+    const { status, body, headers } = await post("/rcp", JSON.stringify(batch));
 
+    expect(headers.ratelimit).toMatch(/^"principal";r=0;t=(60|59)$/);
     const answers = body as unknown as { id: number; result?: object; error?: { code: number; data: object } }[];
     expect(status).toBe(200);
     expect(answers.map(({ id }) => id)).toEqual(batch.map(({ id }) => id));
@@ -87,8 +92,22 @@ describe("the rate of an address", () => {
 
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 429]);
     expect(answers[2]?.text).toBe("");
-    expect(Number(answers[2]?.headers["retry-after"])).toBeGreaterThan(50);
+    const wait = Number(answers[2]?.headers["retry-after"]);
+    expect(wait).toBeGreaterThan(50);
+    // Others may be behind the same address: how many requests they made is told to nobody.
+    expect(answers.map(({ headers }) => headers.ratelimit)).toEqual([undefined, undefined, `"address";r=0;t=${wait}`]);
+    for (const { headers } of answers) expect(headers["ratelimit-policy"]).toBe('"address";q=2;w=60');
     expect(server.observations).toContainEqual({ kind: "rate-limited", bucket: "address" });
+  });
+
+  test("is the last one that no trusted proxy stands for, whatever the client put before it", async () => {
+    const { send } = await limited(1, FAR, { server: { trustedProxies: ["127.0.0.0/8", "10.0.0.0/8"] } });
+    const from = async (hops: string) =>
+      (await send({ path: "/rcp/ping", body: "{}", headers: [["x-forwarded-for", hops]] })).status;
+
+    expect(await from("203.0.113.9, 192.0.2.1, 10.1.2.3")).toBe(401);
+    expect(await from("203.0.113.10, 192.0.2.1, 10.1.2.4")).toBe(429);
+    expect(await from("192.0.2.1, 192.0.2.2")).toBe(401);
   });
 
   test("is the client's behind a proxy that is trusted", async () => {
@@ -106,5 +125,5 @@ test("no limit holds when limits are switched off", async () => {
   });
   const answers = [await server.call("ping"), await server.call("ping")];
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  expect(answers[0]?.headers).not.toHaveProperty("ratelimit-limit");
+  expect(answers[0]?.headers).not.toHaveProperty("ratelimit-policy");
 });
