@@ -53,6 +53,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@fastify/cors": "http",
   "@fastify/helmet": "http",
   "@fastify/rate-limit": "http",
+  ioredis: "http",
   pino: "observability",
   "onnxruntime-node": "models",
 };

@@ -3,7 +3,18 @@ import { auth } from "./auth-section.ts";
 import { capabilities } from "./capabilities-section.ts";
 import { filter } from "./filter-section.ts";
 import { models } from "./models-section.ts";
-import { days, hours, milliseconds, path, positive, postgresUrl, seconds, secret, url } from "./value-types.ts";
+import {
+  days,
+  hours,
+  milliseconds,
+  path,
+  positive,
+  postgresUrl,
+  redisUrl,
+  seconds,
+  secret,
+  url,
+} from "./value-types.ts";
 
 /**
  * The configuration's shape, defaults and units: one schema for the YAML file and for `PGRCP_…` variables. Unknown keys are
@@ -67,7 +78,19 @@ const window = (max: number) =>
   z.strictObject({ max: positive.default(max), windowMs: milliseconds.default(60_000) }).prefault({});
 
 const rateLimit = z
-  .strictObject({ enabled: z.boolean().default(true), address: window(6_000), principal: window(3_000) })
+  .strictObject({
+    enabled: z.boolean().default(true),
+    address: window(6_000),
+    principal: window(3_000),
+    /** Absent = each process counts alone. */
+    redis: z
+      .strictObject({
+        url: redisUrl,
+        timeoutMs: milliseconds.default(250),
+        keyPrefix: z.string().min(1).default("pgrcp:rate:"),
+      })
+      .optional(),
+  })
   .prefault({});
 
 const sessions = z

@@ -40,6 +40,7 @@ function textOf(issue: Exclude<Issue, z.core.$ZodIssueUnrecognizedKeys>, found: 
       return `must be one of ${issue.values.map(String).join(", ")}`;
     case "invalid_format":
       if (issue.format !== "url") return issue.message;
+      if (issue.pattern?.includes("redis")) return "must be a URL such as rediss://host:6379/0";
       return issue.pattern?.includes("postgres")
         ? "must be a URL such as postgres://host:5432/name"
         : "must be a URL that starts with http:// or https://";

@@ -1,13 +1,12 @@
-import type { RateLimitOptions } from "@fastify/rate-limit";
+import { createHash } from "node:crypto";
+import { normalizeIP } from "@fastify/rate-limit";
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { rateLimited } from "../protocol/errors.ts";
 import { principalOf, seconds } from "./authenticate.ts";
+import { bucketStore, type Take, type Taken } from "./rate-limit-store.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
-
-/** Buckets kept in memory; when there are more, the one used least recently starts anew. */
-const BUCKETS = 50_000;
 
 type Bucket = "address" | "principal";
 
@@ -20,29 +19,27 @@ export interface RateLimits {
   takeUnit(request: FastifyRequest, reply: FastifyReply): Promise<number | undefined>;
 }
 
-/** @param server has `@fastify/rate-limit` registered */
-export function rateLimits(server: FastifyInstance, config: Config["rateLimit"], observe: Observe): RateLimits {
+/** @param server closes what the limits hold open when it closes */
+export async function rateLimits(
+  server: FastifyInstance,
+  config: Config["rateLimit"],
+  observe: Observe,
+): Promise<RateLimits> {
   if (!config.enabled) {
     const pass: onRequestAsyncHookHandler = async () => {};
     return { byAddress: pass, byPrincipal: pass, takeUnit: async () => undefined };
   }
-  const bucket = (kind: Bucket, keyGenerator?: (request: FastifyRequest) => string) => {
+  const store = await bucketStore(server, config.redis, observe);
+  const bucket = (kind: Bucket, keyOf: (request: FastifyRequest) => readonly string[]): Take => {
     const { max, windowMs } = config[kind];
-    const options: RateLimitOptions = {
-      max,
-      timeWindow: windowMs,
-      cache: BUCKETS,
-      ...(keyGenerator && { keyGenerator }),
-    };
-    const take = server.createRateLimit(options);
-    return async (request: FastifyRequest) => {
+    const take = store({ max, timeWindow: windowMs, keyGenerator: (request) => hash([kind, ...keyOf(request)]) });
+    return async (request) => {
       const taken = await take(request);
-      if (taken.isAllowed) throw new Error("no bucket is exempt");
       if (taken.isExceeded) observe({ kind: "rate-limited", bucket: kind });
       return taken;
     };
   };
-  const address = bucket("address");
+  const address = bucket("address", ({ ip }) => [normalizeIP(ip)]);
   const principal = bucket("principal", principalKey);
 
   return {
@@ -66,14 +63,6 @@ export function rateLimits(server: FastifyInstance, config: Config["rateLimit"],
   };
 }
 
-interface Taken {
-  readonly max: number;
-  readonly remaining: number;
-  readonly timeWindow: number;
-  /** Milliseconds until the window ends. */
-  readonly ttl: number;
-}
-
 /** @see draft-ietf-httpapi-ratelimit-headers-11, also for the next */
 const policy = (bucket: Bucket, { max, timeWindow }: Taken): string => `"${bucket}";q=${max};w=${seconds(timeWindow)}`;
 
@@ -84,7 +73,11 @@ const left = (bucket: Bucket, { remaining, ttl }: Taken) => ({
 const retryAfter = ({ ttl }: Taken) => ({ "retry-after": seconds(ttl) });
 
 /** Not the token's id: a caller with a hundred tokens is one caller. */
-function principalKey(request: FastifyRequest): string {
+function principalKey(request: FastifyRequest): readonly string[] {
   const { tenantId, issuer, subject, client } = principalOf(request);
-  return JSON.stringify([tenantId, issuer, subject, client]);
+  return [tenantId, issuer, subject, client];
 }
+
+/** Whoever reads the buckets learns no name from them. */
+const hash = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url");

@@ -1,6 +1,5 @@
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
-import rateLimit from "@fastify/rate-limit";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { TokenVerifier } from "../auth/verify-token.ts";
 import type { Config } from "../config/config.ts";
@@ -72,8 +71,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     strictTransportSecurity: isBehindTls(config.server) && { maxAge: HSTS_SECONDS, includeSubDomains: false },
   });
   await addCors(server, config.cors);
-  await server.register(rateLimit, { global: false });
-  const limits = rateLimits(server, config.rateLimit, observe);
+  const limits = await rateLimits(server, config.rateLimit, observe);
   addUnroutedAnswers(server, targetOf);
   addHealthRoutes(server, isReady, draining);
   if (metadata !== undefined) addMetadataRoute(server, metadata, limits.byAddress);

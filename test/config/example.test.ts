@@ -94,8 +94,8 @@ describe("config.example.yaml", () => {
         /^( {4})#(provider|url|model|apiKey|dimension|maxTokens|batch|concurrency|timeoutMs|retries|queryPrefix|documentPrefix):/gm,
         "$1$2:",
       )
-      .replace(/^( {2})#(reranker|generator):/gm, "$1$2:")
-      .replace(/^( {4})#(method|maxCandidates|temperature|maxTokensName|reasoningTokens):/gm, "$1$2:");
+      .replace(/^( {2})#(reranker|generator|redis):/gm, "$1$2:")
+      .replace(/^( {4})#(method|maxCandidates|temperature|maxTokensName|reasoningTokens|keyPrefix):/gm, "$1$2:");
     const issuer = openai
       .replace("  issuers: [] ", "  issuers: ")
       .replace(/^ {4}#- issuer:/m, "    - issuer:")
@@ -121,6 +121,7 @@ describe("config.example.yaml", () => {
       },
     ]);
     expect(config.server.tls).toEqual({ certFile: "tls/cert.pem", keyFile: "tls/key.pem" });
+    expect(config.rateLimit.redis).toMatchObject({ timeoutMs: 250, keyPrefix: "pgrcp:rate:" });
     expect(config.database.url).toBe("postgres://db.example.org:5432/pgrcp");
   });
 });
