@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { auth } from "./auth-section.ts";
 import { capabilities } from "./capabilities-section.ts";
+import { fetch } from "./fetch-section.ts";
 import { filter } from "./filter-section.ts";
 import { models } from "./models-section.ts";
 import {
@@ -212,6 +213,7 @@ export const configSchema = z.strictObject({
   retrieval,
   retention,
   indexing,
+  fetch,
   models,
   capabilities,
   log,

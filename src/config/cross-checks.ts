@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { AUTH_RULES } from "./auth-checks.ts";
 import { isLoopback } from "./loopback.ts";
 import type { Rule } from "./rules.ts";
@@ -78,6 +79,24 @@ export const CROSS_CHECKS: readonly Rule[] = [
         indexing.overlapTokens >= indexing.chunkTokens,
         "indexing.overlapTokens",
         `must be less than indexing.chunkTokens (${indexing.chunkTokens}), or a chunk would never get past the one before`,
+      ),
+  },
+  {
+    reads: ["fetch.enabled", "fetch.allowedHosts", "fetch.fileRoot"],
+    find: ({ fetch: { enabled, allowedHosts, fileRoot } }) =>
+      when(
+        enabled && allowedHosts.length === 0 && fileRoot === undefined,
+        "fetch.allowedHosts",
+        "fetching is on and nothing may be fetched: name hosts here, or a folder in fetch.fileRoot",
+      ),
+  },
+  {
+    reads: ["fetch.fileRoot"],
+    find: ({ fetch: { fileRoot } }) =>
+      when(
+        fileRoot !== undefined && !isAbsolute(fileRoot),
+        "fetch.fileRoot",
+        "must be an absolute path, as the uris below it are",
       ),
   },
   {

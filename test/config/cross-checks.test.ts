@@ -31,6 +31,25 @@ describe("server.host", () => {
   );
 });
 
+describe("fetch", () => {
+  test.each([
+    ["fetch: {enabled: true}", /^fetch\.allowedHosts: fetching is on and nothing may be fetched/],
+    ["fetch: {fileRoot: documents}", /^fetch\.fileRoot: must be an absolute path/],
+    ["fetch: {allowedHosts: ['https://docs.example.org']}", /^fetch\.allowedHosts\[0\]: must be a host such as/],
+    ["fetch: {allowPrivate: [10.1.2.3]}", /^fetch\.allowPrivate\[0\]: must be a range of addresses/],
+  ])("%j", async (yaml, problem) => {
+    expect(await only(yaml)).toMatch(problem);
+  });
+
+  test.each([
+    "fetch: {enabled: true, allowedHosts: ['*']}",
+    "fetch: {enabled: true, fileRoot: /srv/documents}",
+    "fetch: {enabled: true, allowedHosts: ['10.1.2.3', '[fd00::1]', '*.example.org'], allowPrivate: [10.1.2.3/32, 'fd00::/64']}",
+  ])("%j is fine", async (yaml) => {
+    expect(await only(yaml)).toBeUndefined();
+  });
+});
+
 describe("auth.mode", () => {
   const open = "server: {host: 0.0.0.0, behindTls: true}";
 
