@@ -17,6 +17,7 @@ import { selfTest } from "./db/self-test.ts";
 import { DatabaseSessionStore } from "./db/session-store.ts";
 import { StartupError } from "./db/startup-error.ts";
 import { checkLanguage } from "./environment-checks.ts";
+import { createFetcher } from "./fetch/fetch-text.ts";
 import { buildHttpServer } from "./http/server.ts";
 import { keepCollecting } from "./maintenance/collect.ts";
 import { advertisedBy } from "./methods/capabilities.ts";
@@ -82,6 +83,7 @@ export async function openBackends(
     embedding: model.value,
     reranker,
     generator,
+    fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
     observe,
   };
   return { services, operator, close };

@@ -107,6 +107,7 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     fields: offer.add.fields,
     ...config.indexing,
     contexts: undefined,
+    fetch: undefined,
     create: "tenant and corpus",
     once: undefined,
   };

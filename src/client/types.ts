@@ -25,7 +25,8 @@ export interface RetrieveParams {
 export interface NewDocument {
   /** Makes the call idempotent: the same id replaces the document (RCP §7.10). */
   readonly id?: string;
-  readonly text: string;
+  /** A blob is for servers that fetch bodies: `mimeType` text/plain, text/markdown or text/html (RCP §4.8). */
+  readonly text: string | { readonly type: "blob"; readonly mimeType: string; readonly uri: string };
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 

@@ -13,6 +13,7 @@ import { appendPostings } from "../sql/postings.ts";
 import { selectRevocation } from "../sql/revocations.ts";
 import { createTenant } from "../sql/tenants.ts";
 import { embedInBatches } from "./embed-batches.ts";
+import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
 import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
 import { type SituateContext, situateChunks } from "./situate-chunks.ts";
@@ -29,6 +30,8 @@ export interface AddContext {
   readonly embedBatch: number;
   /** What writes contexts for chunks; a plan that asks for them needs it. */
   readonly contexts: Pick<SituateContext, "generator" | "maxContextualChunks"> | undefined;
+  /** What fetches bodies; a plan with references needs it. */
+  readonly fetch: FetchContext | undefined;
   /** What the first write makes. A corpus is made only for a tenant that is there. */
   readonly create: "nothing" | "corpus" | "tenant and corpus";
   /** Undefined: a repeat is another write. */
@@ -45,7 +48,7 @@ export interface AddResult {
 }
 
 /**
- * Upserts documents: screened, chunked, situated and embedded first, then written in one transaction that replaces every earlier chunk of
+ * Upserts documents: fetched where they are references, screened, chunked, situated and embedded first, then written in one transaction that replaces every earlier chunk of
  * the same ids. An id sent twice in one call keeps its last document.
  *
  * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32012 for a source that is revoked, -32010, -32013, -32014, -32016
@@ -64,7 +67,7 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
   const last = new Map(sent.map((document, index) => [document.docId, { document, index }]));
   const notes = [...plan.notes];
   const cut: CutDocument[] = [];
-  for (const { document, index } of last.values())
+  for (const { document, index } of await fetchBodies([...last.values()], context.fetch, context.limits.signal))
     cut.push(await cutDocument(document, `documents[${index}]`, corpus, { ...context, ...plan, notes }));
   const contexts = plan.contextual ? await situate(cut, context, notes) : undefined;
   const prepared: PreparedDocument[] = [];

@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Corpus } from "../catalog/corpus.ts";
 import { countTerms, tokenize } from "../catalog/tokenize.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
-import { type ColumnValue, citationOf } from "../plan/check-meta.ts";
-import type { PlannedDocument } from "../plan/plan-add.ts";
+import type { ColumnValue } from "../plan/check-meta.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
 import type { DocumentRow } from "../sql/documents.ts";
 import { screenText } from "../trust/screen-text.ts";
 import { effectiveTrust } from "../trust/trust-level.ts";
 import { chunkText, type TextChunk } from "./chunk-text.ts";
+import type { WholeDocument } from "./fetch-bodies.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { CONTEXT_TOKENS } from "./situate-chunks.ts";
 
@@ -64,13 +64,13 @@ const MIN_TEXT_TOKENS = 32;
  * @throws RpcError -32602 when the corpus's policy refuses what the screen suspects
  */
 export async function cutDocument(
-  document: PlannedDocument & { readonly docId: string },
+  document: WholeDocument & { readonly docId: string },
   path: string,
   corpus: Corpus,
   context: CutContext,
 ): Promise<CutDocument> {
   const { text } = document;
-  const { title, uri, language } = citationOf(document.meta.meta);
+  const { title, uri, language } = document.citation;
   const { injectionSuspected } = screenText(title === undefined ? text : `${title}\n${text}`);
   if (injectionSuspected && corpus.screening === "refuse")
     throw invalidParams({

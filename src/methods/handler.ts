@@ -4,6 +4,7 @@ import type { CorpusName } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import type { CorpusStore } from "../db/corpus-store.ts";
 import type { Database } from "../db/database.ts";
+import type { Fetcher } from "../fetch/fetch-text.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { Reranker } from "../models/reranker.ts";
 import type { TextGenerator } from "../models/text-generator.ts";
@@ -36,6 +37,8 @@ export interface Services {
   /** Undefined when none is configured: what needs it is then not advertised. */
   readonly reranker: Reranker | undefined;
   readonly generator: TextGenerator | undefined;
+  /** Undefined when it is switched off. */
+  readonly fetcher: Fetcher | undefined;
   readonly observe: Observe;
 }
 

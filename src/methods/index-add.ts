@@ -21,6 +21,10 @@ export const indexAdd: Handler = async (params, call, services) => {
       maxContextualChunks: services.config.limits.maxContextualChunks,
     },
     create: existing !== undefined ? "nothing" : services.config.tenants.autoCreate ? "tenant and corpus" : "corpus",
+    fetch: services.fetcher && {
+      fetcher: services.fetcher,
+      refused: (stage) => services.observe({ kind: "fetch-refused", tenant: call.principal.tenantId, stage }),
+    },
     once: onceWrite(plan, "add", call, services),
   });
   return {

@@ -1,7 +1,6 @@
-import type { FilterFields } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import { filterFields } from "../plan/filter-fields.ts";
-import type { AddLimits } from "../plan/plan-add.ts";
+import type { AddOffer } from "../plan/plan-add.ts";
 import type { DeleteLimits } from "../plan/plan-delete.ts";
 import type { EmbedLimits } from "../plan/plan-embed.ts";
 import type { FeedbackLimits } from "../plan/plan-feedback.ts";
@@ -13,12 +12,7 @@ import type { Services } from "./handler.ts";
 /** The configuration, sorted by who judges params with it. Worked out once at start. */
 export interface Offer {
   readonly retrieval: RetrievalOffer;
-  readonly add: {
-    readonly chunking: boolean;
-    readonly contextual: boolean;
-    readonly fields: FilterFields;
-    readonly limits: AddLimits;
-  };
+  readonly add: AddOffer;
   readonly delete: DeleteLimits;
   readonly feedback: FeedbackLimits;
   readonly embed: EmbedLimits;
@@ -28,7 +22,7 @@ export interface Offer {
 
 /** @param models what is configured beside the embedding model; nothing that needs one is on offer without it */
 export function offerOf(
-  { capabilities, filter, limits, retrieval }: Config,
+  { capabilities, fetch, filter, limits, retrieval }: Config,
   { reranker, generator }: Partial<Pick<Services, "reranker" | "generator">> = {},
 ): Offer {
   const fields = filterFields(filter.fields);
@@ -61,6 +55,7 @@ export function offerOf(
     add: {
       chunking: capabilities.chunking,
       contextual: capabilities.contextual && generator !== undefined,
+      fetch: fetch.enabled ? fetch : undefined,
       fields,
       limits,
     },

@@ -10,6 +10,7 @@ const LEVELS = {
   request: "info",
   "token-refused": "warn",
   "identity-ignored": "warn",
+  "fetch-refused": "warn",
   "rate-limited": "warn",
   "backend-failed": "warn",
   "internal-error": "error",

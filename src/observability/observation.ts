@@ -28,6 +28,12 @@ type Happening =
       readonly keyId?: string;
     }
   | { readonly kind: "identity-ignored"; readonly tenant: string; readonly member: string }
+  | {
+      /** How far a body by reference came; the answer does not say. */
+      readonly kind: "fetch-refused";
+      readonly tenant: string;
+      readonly stage: string;
+    }
   | { readonly kind: "rate-limited"; readonly bucket: "address" | "principal" }
   | {
       /** Why a caller was told that the server cannot: the answer itself must not say. */

@@ -1,6 +1,7 @@
 import { invalidParams, optionUnsupported, payloadTooLarge } from "../protocol/errors.ts";
 import { isObject, member, type Params, readArray } from "../protocol/params.ts";
 import { isWellFormed, utf8Bytes } from "../protocol/text.ts";
+import { parseTextType, type TextType } from "../protocol/text-type.ts";
 
 const OTHER_TYPES: ReadonlySet<unknown> = new Set(["image", "audio", "blob"]);
 
@@ -25,6 +26,49 @@ export function blockText(block: unknown, field: string, option: string, wanted:
   const text = member(block, "text");
   if (typeof text !== "string") throw refuse(`${field}.text`, "must be a string");
   return text;
+}
+
+/** A body that is still to be fetched (RCP §4.8). */
+export interface BodyReference {
+  readonly uri: string;
+  readonly type: TextType;
+  /** Of the uri in the params. */
+  readonly field: string;
+}
+
+/**
+ * A document's body: a string, a text block, or a blob block that names a text by its uri.
+ *
+ * @param field its place in the params
+ * @throws RpcError -32602 for a wrong shape, and for a uri where nothing is fetched; -32005 for another modality or type
+ */
+export function readBody(body: unknown, field: string, offer: { readonly fetch: object | undefined }) {
+  if (typeof body === "string") return body;
+  if (!isObject(body)) throw invalidParams({ field, detail: "must be a string or a content block" });
+  if (member(body, "type") !== "blob") return blockText(body, field, "documents.type", "a string or a content block");
+  return readReference(body, field, offer);
+}
+
+function readReference(block: Params, field: string, offer: { readonly fetch: object | undefined }): BodyReference {
+  const [mimeType, uri, data] = [member(block, "mimeType"), member(block, "uri"), member(block, "data")];
+  if (data !== undefined && uri !== undefined)
+    throw invalidParams({ field, detail: "a block carries data or uri, never both" });
+  if (typeof mimeType !== "string")
+    throw invalidParams({ field: `${field}.mimeType`, detail: "a blob needs a mimeType" });
+  const type = parseTextType(mimeType);
+  if (type === undefined) {
+    const detail = "text/plain, text/markdown and text/html in UTF-8 are what a blob can be";
+    throw optionUnsupported({ option: "documents.mimeType", detail });
+  }
+  if (data !== undefined)
+    throw invalidParams({ field: `${field}.data`, detail: "text in place is a string or a text block" });
+  if (typeof uri !== "string") throw invalidParams({ field: `${field}.uri`, detail: "must be a string" });
+  if (offer.fetch === undefined)
+    throw invalidParams({
+      field: `${field}.uri`,
+      detail: "this server fetches no bodies (fetch.enabled); send the text",
+    });
+  return { uri, type, field: `${field}.uri` };
 }
 
 /**

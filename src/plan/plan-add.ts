@@ -4,7 +4,8 @@ import { checkIdentifier } from "../protocol/identifier.ts";
 import { isObject, member, type Params, readArray, readBoolean } from "../protocol/params.ts";
 import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
-import { type CheckedMeta, checkMeta, type MetaLimits } from "./check-meta.ts";
+import { type CheckedMeta, checkMeta, citationOf, type DocumentCitation, type MetaLimits } from "./check-meta.ts";
+import { type BodyReference, readBody } from "./content-text.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 
 export interface AddLimits extends MetaLimits {
@@ -14,15 +15,25 @@ export interface AddLimits extends MetaLimits {
   readonly maxIdempotencyKeyBytes: number;
 }
 
-/** A document that may be written as it is. */
+/** A document that may be written, once its text is there. */
 export interface PlannedDocument {
   /** Undefined: the server mints one. */
   readonly docId: string | undefined;
-  /** As stored: U+0000 became U+FFFD. */
-  readonly text: string;
+  /** As stored: U+0000 became U+FFFD. A reference is still to be fetched. */
+  readonly text: string | BodyReference;
   readonly meta: CheckedMeta;
+  readonly citation: DocumentCitation;
   /** What the document says of itself; it may only lower the credential's ceiling. */
   readonly claimedTrust: TrustLevel | undefined;
+}
+
+export interface AddOffer {
+  readonly chunking: boolean;
+  readonly contextual: boolean;
+  /** Undefined: nothing is fetched. */
+  readonly fetch: { readonly maxUris: number } | undefined;
+  readonly fields: FilterFields;
+  readonly limits: AddLimits;
 }
 
 export interface AddPlan {
@@ -40,16 +51,8 @@ export interface AddPlan {
  *
  * @throws RpcError -32602 naming the member, -32013 naming the setting, -32005 for `chunk` or `contextual` when not offered
  */
-export function planAdd(
-  params: Params,
-  offer: {
-    readonly chunking: boolean;
-    readonly contextual: boolean;
-    readonly fields: FilterFields;
-    readonly limits: AddLimits;
-  },
-): AddPlan {
-  const { limits } = offer;
+export function planAdd(params: Params, offer: AddOffer): AddPlan {
+  const { limits, fetch } = offer;
   const documents = readArray(params, "documents");
   if (documents.length > limits.maxDocumentsPerAdd)
     throw payloadTooLarge({
@@ -65,10 +68,14 @@ export function planAdd(
   const idempotencyKey = readIdempotencyKey(params, limits.maxIdempotencyKeyBytes);
 
   const notes: string[] = [];
+  const planned = documents.map((document, index) => planDocument(document, `documents[${index}]`, offer, notes));
+  if (fetch !== undefined && planned.filter(({ text }) => typeof text !== "string").length > fetch.maxUris)
+    throw payloadTooLarge({
+      field: "documents",
+      detail: `at most ${fetch.maxUris} bodies by uri a call (fetch.maxUris)`,
+    });
   return {
-    documents: documents.map((document, index) =>
-      planDocument(document, `documents[${index}]`, offer.fields, limits, notes),
-    ),
+    documents: planned,
     chunk: chunk ?? offer.chunking,
     contextual,
     notes,
@@ -76,25 +83,21 @@ export function planAdd(
   };
 }
 
-function planDocument(
-  document: unknown,
-  path: string,
-  fields: FilterFields,
-  limits: AddLimits,
-  notes: string[],
-): PlannedDocument {
+function planDocument(document: unknown, path: string, offer: AddOffer, notes: string[]): PlannedDocument {
+  const { fields, limits } = offer;
   if (!isObject(document)) throw invalidParams({ field: path, detail: "must be an object with a text" });
   if (Object.keys(document).length === 0) throw invalidParams({ field: path, detail: "must hold a text" });
   const id = member(document, "id");
   const docId =
     id === undefined ? undefined : checkIdentifier(id, `${path}.id`, limits.maxDocIdBytes, "limits.maxDocIdBytes");
-  const text = planText(member(document, "text"), `${path}.text`, limits, notes);
+  const body = readBody(member(document, "text"), `${path}.text`, offer);
+  const text = typeof body === "string" ? planText(body, `${path}.text`, limits, notes) : body;
   const meta = checkMeta(member(document, "meta"), fields, limits, `${path}.meta`);
-  return { docId, text, meta, claimedTrust: claimedTrust(member(document, "meta")) };
+  const citation = citationOf(meta.meta);
+  return { docId, text, meta, citation, claimedTrust: claimedTrust(member(document, "meta")) };
 }
 
-function planText(text: unknown, field: string, limits: AddLimits, notes: string[]): string {
-  if (typeof text !== "string") throw invalidParams({ field, detail: "must be a string" });
+function planText(text: string, field: string, limits: AddLimits, notes: string[]): string {
   if (!isWellFormed(text))
     throw invalidParams({ field, detail: "must be well-formed Unicode: it holds a lone surrogate" });
   if (utf8Bytes(text) > limits.maxTextBytes)

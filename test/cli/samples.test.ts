@@ -33,7 +33,7 @@ test("every sample is a document that import reads, with a topic and a year to f
       text: expect.any(String),
       meta: { title: expect.any(String), topic: expect.any(String), year: expect.any(Number) },
     });
-    if (typeof document !== "string") expect(screenText(document.text).injectionSuspected).toBe(false);
+    if (typeof document !== "string") expect(screenText(String(document.text)).injectionSuspected).toBe(false);
   }
   expect(new Set(documents.map((document) => (typeof document === "string" ? "" : document.id))).size).toBe(
     lines.length,
@@ -67,6 +67,7 @@ describe("a first start", () => {
       embedding,
       reranker: undefined,
       generator: undefined,
+      fetcher: undefined,
       observe,
     };
   }

@@ -60,6 +60,7 @@ beforeAll(async () => {
     embedding: testEmbeddingModel(),
     reranker: testReranker(),
     generator: testGenerator(),
+    fetcher: undefined,
     observe: () => {},
   };
   server = await startServer({ services, operator: undefined, close: async () => {} });

@@ -19,6 +19,7 @@ async function statuses(database: boolean, model: boolean): Promise<Record<"heal
     embedding: { ...testEmbeddingModel(), isReady: () => model },
     reranker: undefined,
     generator: undefined,
+    fetcher: undefined,
     observe: () => {},
   };
   const server = await startServer({ services, operator: undefined, close: async () => {} });

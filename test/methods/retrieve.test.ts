@@ -388,6 +388,7 @@ test("a corpus made meanwhile with other settings is not written with the wrong 
     fields: offer.add.fields,
     ...configSchema.parse({}).indexing,
     contexts: undefined,
+    fetch: undefined,
     create: "corpus" as const,
     once: undefined,
   };

@@ -33,6 +33,7 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
     embedding: testEmbeddingModel(),
     reranker: undefined,
     generator: undefined,
+    fetcher: undefined,
     observe: (observation) => void observations.push(observation),
   };
   const sessions = createSessions(new DatabaseSessionStore(NO_DATABASE, config.sessions), advertisedBy(services));

@@ -4,6 +4,7 @@ import { type CorpusName, DEFAULT_CORPUS, type TenantId } from "../../src/catalo
 import { configSchema } from "../../src/config/config.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
+import { createFetcher } from "../../src/fetch/fetch-text.ts";
 import { capabilitiesFor } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { indexAdd } from "../../src/methods/index-add.ts";
@@ -56,6 +57,7 @@ export function callerOf(
     embedding: options.embedding ?? testEmbeddingModel(),
     reranker,
     generator,
+    fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
     observe: () => {},
   };
   const principal: Principal = {

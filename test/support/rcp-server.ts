@@ -6,6 +6,7 @@ import type { CorpusStore } from "../../src/db/corpus-store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { RefusalLog } from "../../src/db/refusal-log.ts";
 import { DatabaseSessionStore } from "../../src/db/session-store.ts";
+import { createFetcher } from "../../src/fetch/fetch-text.ts";
 import { buildHttpServer } from "../../src/http/server.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Handler, Services } from "../../src/methods/handler.ts";
@@ -104,6 +105,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     embedding,
     reranker: parts.reranker,
     generator: parts.generator,
+    fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
     observe,
   };
   const store = new DatabaseSessionStore(database, config.sessions);

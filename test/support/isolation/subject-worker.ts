@@ -80,6 +80,7 @@ const server = await startServer({
     embedding: testEmbeddingModel(),
     reranker: testReranker(),
     generator: testGenerator(),
+    fetcher: undefined,
     observe,
   },
   operator: undefined,
