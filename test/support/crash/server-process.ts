@@ -12,6 +12,8 @@ export interface ServerProcess {
   /** Resolves when the process is gone, with what ended it. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
+  /** Everything that it has written to standard output and standard error. */
+  output(): string;
 }
 
 export function startServer(configFile: string, cwd: string, env: NodeJS.ProcessEnv): ServerProcess {
@@ -23,10 +25,15 @@ export function startServer(configFile: string, cwd: string, env: NodeJS.Process
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
   const ready = readyUrl(child);
   // A server may be killed before it is ready, and then nobody waits for its URL.
   ready.catch(() => {});
-  return { pid: child.pid ?? 0, ready, ended, kill: (signal) => void child.kill(signal) };
+  return { pid: child.pid ?? 0, ready, ended, kill: (signal) => void child.kill(signal), output: () => output };
 }
 
 function readyUrl(child: ChildProcess): Promise<string> {
@@ -38,7 +45,7 @@ function readyUrl(child: ChildProcess): Promise<string> {
     child.once("close", () => fail("ended before it was ready"));
     child.once("close", () => clearTimeout(timer));
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
+      stream?.on("data", (text: string) => {
         output += text;
         const url = /^ready (\S+)/m.exec(output)?.[1];
         if (url === undefined) return;
