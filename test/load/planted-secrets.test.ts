@@ -176,7 +176,9 @@ function tally(clients: readonly MixedClient[]): Record<string, number> {
   return all;
 }
 
-const kinds = process.env.PGRCP_TEST_DATABASE_URL === undefined ? ["embedded"] : ["embedded", "postgres"];
+/** A Postgres in a container says nothing of whether this machine has one whose log can be read. */
+const hasPostgres = process.env.PGRCP_TEST_DATABASE_URL !== undefined && process.env.PGRCP_TEST_CONTAINERS !== "1";
+const kinds = hasPostgres ? ["embedded", "postgres"] : ["embedded"];
 
 describe.each(kinds)("on the %s database", (kind) => {
   test(
@@ -204,8 +206,8 @@ describe.each(kinds)("on the %s database", (kind) => {
       expect(issued.length).toBeGreaterThan(0);
       for (const code of [-32602, -32005, -32010, -32012, -32014, -32700])
         expect(Object.keys(tally(clients)).join()).toContain(String(code));
-      expect(written.match(/"event":"internal-error"/g)).toHaveLength(3);
       expect(findPlanted(written + logged, [...all, ...issued])).toEqual([]);
+      expect(written.match(/"event":"internal-error"/g)).toHaveLength(3);
       // What was written on purpose is found, so the rest would be.
       expect(findPlanted(written, [leak])).toEqual(["leak"]);
       if (kind === "embedded") return;
