@@ -16,7 +16,9 @@ export function checkSpace(corpus: Corpus, configured: EmbeddingSpace): void {
   if (identity === configured.identity && dimension === configured.dimension) return;
   throw backendUnavailable({
     retryable: false,
-    detail: "this corpus was embedded with another model than the server now has; its operator must import it again",
+    detail:
+      "this corpus was embedded with another model than the server now has; its operator can set models.embedding back, or " +
+      "`pgrcp documents export` it and `pgrcp import` it into a new corpus",
   });
 }
 
