@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Credential } from "../../src/auth/principal.ts";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { HANDLERS } from "../../src/methods/index.ts";
+import { countEntries } from "../support/count-entries.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
 import { expectValidResponse } from "../support/validate-response.ts";
 
 interface Entry {
@@ -32,19 +36,26 @@ const CREDENTIALS: Readonly<Record<Entry["token"], readonly Credential[]>> = {
 let database: TestDatabase;
 let combined: RcpServer;
 let separate: RcpServer;
+let alive: string;
 beforeAll(async () => {
   database = await openTestDatabase();
-  const settings = { sessions: { mode: "required" }, rateLimit: { enabled: false } };
-  combined = await startRcpServer({
-    config: { ...settings, auth: { combinedTokens: true } },
+  const settings = { sessions: { mode: "required" }, rateLimit: { enabled: false }, capabilities: { embed: false } };
+  const parts = {
+    handlers: HANDLERS,
     database: database.database,
-  });
-  separate = await startRcpServer({ config: settings, database: database.database });
+    corpora: new CachedCorpusStore(database.database),
+  };
+  combined = await startRcpServer({ ...parts, config: { ...settings, auth: { combinedTokens: true } } });
+  separate = await startRcpServer({ ...parts, config: settings });
+  alive = await combined.token();
 });
 afterAll(async () => {
   await Promise.all([combined.close(), separate.close()]);
   await database.close();
 });
+
+afterEach(() => expectAlive(combined, alive));
+countEntries("authz.json, the matrix", matrix);
 
 async function answerTo({ token: kind, method, params }: Entry, server: RcpServer) {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -64,6 +75,7 @@ describe("the shared matrix of token and method, over HTTP", () => {
 
       expect(answer.status).toBe(entry.expect.http ?? 200);
       expect(answer.body?.error?.code ?? 0).toBe(entry.expect.code);
+      expectStanding(answer.text, { payload: entry.params });
       expectValidResponse(entry.method, answer.body);
     },
   );

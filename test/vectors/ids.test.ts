@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { HANDLERS } from "../../src/methods/index.ts";
+import { countEntries } from "../support/count-entries.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
 import { expectValidError, expectValidSuccess } from "../support/validate-response.ts";
 
 interface Entry {
@@ -16,18 +21,31 @@ interface Entry {
 const file = new URL("data/ids.json", import.meta.url);
 const entries: readonly Entry[] = JSON.parse(readFileSync(file, "utf8")).entries;
 
+let database: TestDatabase;
 let server: RcpServer;
+let token: string;
 beforeAll(async () => {
-  server = await startRcpServer();
+  database = await openTestDatabase();
+  const corpora = new CachedCorpusStore(database.database);
+  server = await startRcpServer({ handlers: HANDLERS, database: database.database, corpora });
+  token = await server.token();
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
+afterEach(() => expectAlive(server, token));
+countEntries("ids.json", entries);
 
 describe("the shared id vectors over HTTP", () => {
   test("are 32", () => expect(entries).toHaveLength(32));
 
   test.each(entries.map((entry) => [entry.id, entry] as const))("%s", async (_id, { raw, expect: expected }) => {
     const idMember = raw === null ? "" : `"id":${raw},`;
-    const answer = await server.post("/rcp/ping", `{"jsonrpc":"2.0",${idMember}"method":"ping","params":{}}`);
+    const answer = await server.post("/rcp/ping", `{"jsonrpc":"2.0",${idMember}"method":"ping","params":{}}`, {
+      token,
+    });
+    expectStanding(answer.text, { token });
 
     switch (expected.kind) {
       case "echo":

@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { Reranker } from "../../src/models/reranker.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { compile, noRows, sql } from "../../src/sql/sql.ts";
+import { countEntries } from "../support/count-entries.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { expandVector } from "../support/expand-vector.ts";
 import { type RcpServer, type Response, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
 import type { TokenClaims } from "../support/test-issuer.ts";
 import { expectValidResponse } from "../support/validate-response.ts";
 
@@ -105,6 +107,9 @@ afterAll(async () => {
   await database.close();
 });
 
+afterEach(() => expectAlive(server, token));
+countEntries("params.json", entries);
+
 async function makeCursors(): Promise<void> {
   const cursorOf = async (by: { token: string; session: string }) => {
     const { body } = await server.call("retrieve", { query: "test", k: 5 }, by);
@@ -152,8 +157,8 @@ async function send({ method, params }: Entry): Promise<Response> {
   const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${paramsText(params)}}`;
   const answer = await server.post(`/rcp/${method}`, body, { token, session });
   expect(answer.status).toBe(200);
-  expect(answer.text).not.toContain("-32603");
-  expect(answer.text).not.toMatch(/globex|select 1|evil|169\.254|node:internal|\.ts:/);
+  expectStanding(answer.text, { payload: body, token, known: Object.keys(FIELDS), foreign: ["theirs", "globex"] });
+  expect(answer.text).not.toMatch(/evil|169\.254/);
   expectValidResponse(method, answer.body);
   return answer.body ?? {};
 }

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { Hit } from "../../src/protocol/wire.ts";
+import { countEntries } from "../support/count-entries.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { expandVector } from "../support/expand-vector.ts";
 import { type RcpServer, type Response, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
 
 type Context = "query" | "text" | "docId" | "metaKey" | "metaValue" | "sessionId" | "idempotencyKey";
 
@@ -37,11 +39,13 @@ afterAll(async () => {
   await database.close();
 });
 
+afterEach(() => expectAlive(server, token));
+countEntries("strings.json", entries);
+
 async function call(method: string, params: object): Promise<Response> {
   const answer = await server.call(method, params, { token });
   expect(answer.status).toBe(200);
-  expect(answer.text).not.toContain("-32603");
-  expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+  expectStanding(answer.text, { payload: params, token });
   return answer.body ?? {};
 }
 
