@@ -21,6 +21,30 @@ export function expandVector(value: unknown): unknown {
   );
 }
 
+/** JSON text of a value that may nest deeper than a function can call itself. */
+export function deepText(root: unknown): string {
+  let text = "";
+  const pending: ({ readonly text: string } | { readonly value: unknown })[] = [{ value: root }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if ("text" in next) {
+      text += next.text;
+      continue;
+    }
+    const { value } = next;
+    const isList = Array.isArray(value);
+    if (typeof value !== "object" || value === null) text += JSON.stringify(value) ?? "null";
+    else {
+      const inside = Object.entries(value).flatMap(([name, member], index) => [
+        { text: (index > 0 ? "," : "") + (isList ? "" : `${JSON.stringify(name)}:`) },
+        { value: member },
+      ]);
+      const pieces = [{ text: isList ? "[" : "{" }, ...inside, { text: isList ? "]" : "}" }];
+      for (const piece of pieces.reverse()) pending.push(piece);
+    }
+  }
+  return text;
+}
+
 function generate(marker: Marker): unknown {
   const count = Number(marker.count ?? marker.depth);
   const text = (name: string): string => String(marker[name] ?? "");

@@ -1,14 +1,22 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { FieldType } from "../../src/catalog/corpus.ts";
+import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { HANDLERS } from "../../src/methods/index.ts";
 import type { ResolvedFilter } from "../../src/plan/filter.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { RpcError } from "../../src/protocol/errors.ts";
+import type { Hit } from "../../src/protocol/wire.ts";
 import { filterToSql } from "../../src/sql/filter.ts";
+import { countEntries } from "../support/count-entries.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { evaluateFilter } from "../support/evaluate-filter.ts";
-import { expandVector } from "../support/expand-vector.ts";
+import { deepText, expandVector } from "../support/expand-vector.ts";
 import { type FilterRows, openFilterRows } from "../support/filter-rows.ts";
+import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
+import { expectValidResponse } from "../support/validate-response.ts";
 
 interface Entry {
   readonly id: string;
@@ -69,6 +77,8 @@ function refusal(filter: unknown): RpcError {
   throw new Error("the filter was accepted");
 }
 
+countEntries("filters.json", entries);
+
 test("the file holds both kinds of filters", () => {
   expect([entries.length, valid.length, invalid.length]).toEqual([240, 63, 177]);
 });
@@ -117,6 +127,58 @@ describe("RCP §8: matched by SQL as the vectors say", () => {
     for (const database of databases) {
       expect(await database.matching("ours", [predicate]), database.name).toEqual([entry.expect.match]);
     }
+  });
+});
+
+describe("RCP §8: answered over HTTP as the vectors say", () => {
+  let database: TestDatabase;
+  let server: RcpServer;
+  let token: string;
+  beforeAll(async () => {
+    database = await openTestDatabase({ fields });
+    server = await startRcpServer({
+      config: {
+        rateLimit: { enabled: false },
+        filter: {
+          ...{ maxDepth: limits.maxDepth, maxNodes: limits.maxNodes },
+          ...{ maxListLength: limits.maxListLength, maxValueBytes: limits.maxValueBytes },
+          fields: Object.fromEntries([...fields.values()].map((one) => [one.name, one.type + (one.array ? "[]" : "")])),
+        },
+      },
+      handlers: HANDLERS,
+      database: database.database,
+      corpora: new CachedCorpusStore(database.database),
+    });
+    for (const [tenant, letter] of [
+      ["ours", "d"],
+      ["theirs", "x"],
+    ] as const) {
+      const writer = await server.token({ tenant, credentials: ["add"] });
+      const documents = fixture.corpus.map(({ id, meta }) => ({ id: id.replace("d", letter), text: "amber", meta }));
+      expect((await server.call("index/add", { documents }, { token: writer })).body?.error).toBeUndefined();
+    }
+    token = await server.token({ tenant: "ours" });
+  });
+  afterAll(async () => {
+    await server.close();
+    await database.close();
+  });
+  afterEach(() => expectAlive(server, token));
+
+  test.each(entries.map((entry) => [entry.id, entry] as const))("%s", async (_, entry) => {
+    const params = { query: "amber", k: 100, filter: expandVector(entry.filter) };
+
+    const message = `{"jsonrpc":"2.0","id":1,"method":"retrieve","params":${deepText(params)}}`;
+    const { status, text, body } = await server.post("/rcp/retrieve", message, { token });
+
+    expect(status).toBe(200);
+    expectStanding(text, { payload: params, token, known: [...fields.keys()], foreign: ['"x1', '"x2', '"x7'] });
+    expectValidResponse("retrieve", body);
+    const { code, match, field, option } = entry.expect;
+    const { data } = body?.error ?? {};
+    expect([body?.error?.code ?? 0, data?.field, data?.option]).toEqual([code, field, option]);
+    const hits = (body?.result?.hits ?? []) as readonly Hit[];
+    if (match !== undefined) expect(hits.map(({ id }) => id).sort()).toEqual(match);
   });
 });
 

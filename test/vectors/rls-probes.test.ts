@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TenantId } from "../../src/catalog/corpus.ts";
+import { compile, noRows, sql } from "../../src/sql/sql.ts";
 import { accessTo } from "../support/access.ts";
+import { countEntries } from "../support/count-entries.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD } from "../support/every-field.ts";
 import { type Caller, callerOf } from "../support/method-caller.ts";
@@ -86,17 +88,11 @@ const TRANSLATED: Readonly<Record<string, string>> = {
   ),
 };
 
-const SCENARIOS_ELSEWHERE: Readonly<Record<string, string>> = {
-  "RLS-057": "test/db/transactions.test.ts: a connection keeps neither role nor tenant nor credentials nor timeout",
-  "RLS-059":
-    "test/db/transactions.test.ts: a write that runs out of time leaves nothing; an aborted statement is stopped",
-};
-
 let opened: TestDatabase;
 let a: Caller;
 let b: Caller;
 beforeAll(async () => {
-  opened = await openTestDatabase({ fields: EVERY_FIELD });
+  opened = await openTestDatabase({ fields: EVERY_FIELD, database: { poolSize: 1 } });
   [a, b] = [callerOf(opened.database, "a" as TenantId), callerOf(opened.database, "b" as TenantId)];
   await a.add([
     { id: "a1", text: "amber", meta: { year: 2020 } },
@@ -110,12 +106,14 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
+countEntries("rls-probes.json", entries);
+
 const url = process.env.PGRCP_TEST_DATABASE_URL;
 
 test("the shared probes are 45; what is answered otherwise, and what is left out, is listed", () => {
   for (const [id, { why }] of Object.entries(ANSWERED_OTHERWISE)) console.info(`answered otherwise: ${id}: ${why}`);
-  for (const [id, where] of Object.entries(SCENARIOS_ELSEWHERE))
-    console.info(`left out, shown by another test: ${id}: ${where}`);
+  for (const { id, sql } of entries.filter(({ id }) => id in TRANSLATED))
+    console.info(`translated: ${id}: ${sql}\n  here: ${TRANSLATED[id]}`);
   if (url === undefined) {
     const ids = of("dynamic").map(({ id }) => id);
     console.info(`left out, because the embedded database has no logins to open a connection with: ${ids.join(", ")}`);
@@ -189,7 +187,49 @@ const onPostgres = () => {
 };
 if (url !== undefined) describe("a login of its own, on Postgres", onPostgres);
 
+const DOC_IDS = {
+  text: "select doc_id from pgrcp.documents order by doc_id",
+  values: [],
+  decode: ({ doc_id }: { readonly doc_id?: unknown }) => doc_id,
+};
+const inTime = (timeoutMs: number) => ({ signal: new AbortController().signal, timeoutMs });
+/** What whoever is lent the adders' one connection next can see as tenant b. */
+const seenByB = () =>
+  opened.database.write("adder", accessTo("b"), inTime(10_000), (transaction) => transaction.query(DOC_IDS));
+
 describe("scenarios", () => {
+  test("RLS-057 work that throws in its transaction leaves no tenant on the connection", async () => {
+    const handler = opened.database.write("adder", accessTo("a"), inTime(10_000), async (transaction) => {
+      expect(await transaction.query(DOC_IDS)).toEqual(["a1", "same"]);
+      throw new Error("before the commit");
+    });
+    await expect(handler).rejects.toThrow("before the commit");
+    expect(await seenByB()).toEqual(["b1", "same"]);
+  });
+
+  // The embedded database's statements are not to be stopped from outside, and it has no connections to keep apart.
+  if (url !== undefined)
+    test("RLS-059 a statement that runs past its time is stopped, and its connection is not lent again", async () => {
+      const pids = () =>
+        opened.admin.query({
+          text: "select pid, query from pg_stat_activity where usename = 'pgrcp_adder' and datname = current_database()",
+          values: [],
+          decode: (row) => row,
+        });
+      await seenByB();
+      const before = await pids();
+      const slow = opened.database.write("adder", accessTo("a"), inTime(300), (transaction) =>
+        transaction.query(compile(sql`select pg_sleep(20)`, noRows)),
+      );
+      await expect(slow).rejects.toMatchObject({ code: -32014 });
+      const startedAt = performance.now();
+      expect(await seenByB()).toEqual(["b1", "same"]);
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      const after = await pids();
+      expect(JSON.stringify(after)).not.toContain("pg_sleep");
+      expect(after.map(({ pid }) => pid)).not.toEqual(before.map(({ pid }) => pid));
+    });
+
   test("RLS-058 every setting is for the transaction alone", () => {
     const folder = new URL("../../src/", import.meta.url);
     const settings = readdirSync(folder, { recursive: true, encoding: "utf8" })

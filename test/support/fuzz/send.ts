@@ -5,6 +5,8 @@ export interface FuzzAnswer {
   /** 0 when the connection was closed without an answer. */
   readonly status: number;
   readonly type: string;
+  /** Status line and headers. */
+  readonly head: string;
   readonly text: string;
 }
 
@@ -62,6 +64,7 @@ function readAnswer(received: Buffer): FuzzAnswer {
   );
   return {
     status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0),
+    head,
     type: /^content-type: (.*)$/im.exec(head)?.[1]?.trim() ?? "",
     text: end < 0 ? "" : text,
   };
