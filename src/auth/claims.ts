@@ -29,6 +29,14 @@ export function isName(value: unknown): value is string {
   );
 }
 
+const THUMBPRINT = /^[\w-]{43}$/;
+
+/** The thumbprint of the certificate that a token is bound to (RFC 8705 §3.1). @returns undefined where there is none */
+export function boundTo(claims: Members): string | undefined {
+  const thumbprint = claimAt(claims, ["cnf", "x5t#S256"]);
+  return typeof thumbprint === "string" && THUMBPRINT.test(thumbprint) ? thumbprint : undefined;
+}
+
 /** `aud` as a list (RFC 7519 §4.1.3); what is no text names nobody. */
 export function audiencesOf(claims: Members): readonly string[] {
   const aud = own(claims, "aud");

@@ -1,7 +1,7 @@
 import { parseClaimPath } from "../config/claim-path.ts";
 import type { Config } from "../config/config.ts";
 import { compileTenantPattern } from "../config/tenant-pattern.ts";
-import { audiencesOf, claimAt, clientOf, corporaOf, isName, own, scopesOf } from "./claims.ts";
+import { audiencesOf, boundTo, claimAt, clientOf, corporaOf, isName, own, scopesOf } from "./claims.ts";
 import type { TrustedIssuer } from "./issuers.ts";
 import { CREDENTIALS } from "./principal.ts";
 import type { DecodedToken } from "./token-form.ts";
@@ -162,6 +162,12 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
       `${auth.scopeForm === "string" ? "text" : "a list of texts"} at ${auth.scopeClaim} (auth.scopeClaim)`,
     passes: ({ token }, { auth, scopePath }) =>
       scopesOf(claimAt(token.claims, scopePath), auth.scopeForm) !== undefined,
+  },
+  {
+    // A token bound in a way that nobody here can check would be a bearer token to whoever stole it.
+    name: "cnf",
+    wants: () => "a cnf with x5t#S256, the thumbprint of the client's certificate, or no cnf",
+    passes: ({ token }) => !Object.hasOwn(token.claims, "cnf") || boundTo(token.claims) !== undefined,
   },
   {
     name: "corpora",

@@ -1,7 +1,7 @@
 import type { TenantId } from "../catalog/corpus.ts";
 import { FIRST_RUN_TENANT } from "../config/auth-mode.ts";
 import type { Config } from "../config/config.ts";
-import { audiencesOf, claimAt, clientOf, corporaOf, type Members, own, scopesOf } from "./claims.ts";
+import { audiencesOf, boundTo, claimAt, clientOf, corporaOf, type Members, own, scopesOf } from "./claims.ts";
 import { CREDENTIALS, type Credential, type Principal } from "./principal.ts";
 import type { TokenRules } from "./token-checks.ts";
 
@@ -9,6 +9,7 @@ import type { TokenRules } from "./token-checks.ts";
 export function principalOf(claims: Members, rules: TokenRules): Principal {
   const issuer = String(own(claims, "iss"));
   const tokenId = own(claims, "jti");
+  const certificate = boundTo(claims);
   return {
     issuer,
     subject: String(own(claims, "sub")),
@@ -19,6 +20,7 @@ export function principalOf(claims: Members, rules: TokenRules): Principal {
     corpora: rules.corporaPath === undefined ? "all" : (corporaOf(claimAt(claims, rules.corporaPath)) ?? new Set()),
     tokenId: typeof tokenId === "string" ? tokenId : undefined,
     expiresAt: Math.floor(Number(own(claims, "exp"))),
+    ...(certificate !== undefined && { boundTo: certificate }),
     source: rules.auth.add.source,
     trustCeiling: rules.auth.add.trust,
   };

@@ -31,7 +31,15 @@ const server = z
     port: z.int().min(0).max(65535).default(8787),
     publicUrl: url.optional(),
     behindTls: z.boolean().default(false),
-    tls: z.strictObject({ certFile: path, keyFile: path }).optional(),
+    tls: z
+      .strictObject({
+        certFile: path,
+        keyFile: path,
+        /** Absent = clients are not asked for a certificate. */
+        clientCaFile: path.optional(),
+        clientCertificate: z.enum(["required", "optional"]).default("required"),
+      })
+      .optional(),
     trustedProxies: z
       .array(
         z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "must be an IP address or a range such as 10.0.0.0/8"),

@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import type { Principal } from "../auth/principal.ts";
 import { TokenRefused, type TokenVerifier } from "../auth/verify-token.ts";
@@ -30,6 +33,15 @@ function challenge(hasToken: boolean, metadata: ResourceMetadata | undefined, ur
 }
 
 /**
+ * Of the certificate that the client has shown to hold and `server.tls.clientCaFile` vouches for; undefined where there is none.
+ * What a header says of a certificate is never read: anybody could send it.
+ */
+function thumbprintOf(socket: Socket): string | undefined {
+  const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  return certificate && createHash("sha256").update(certificate.raw).digest("base64url");
+}
+
+/**
  * Authenticates from headers alone, before a byte of the body is read.
  *
  * @param retryAfterMs when to ask again while keys are out of reach
@@ -45,7 +57,11 @@ export function authenticate(
   return async (request) => {
     const authorization = headerValues(request.raw, "authorization");
     try {
-      principals.set(request, await verifier.verify(authorization));
+      const principal = await verifier.verify(authorization);
+      if (principal.boundTo !== undefined && principal.boundTo !== thumbprintOf(request.raw.socket)) {
+        throw new TokenRefused("certificate", { issuer: principal.issuer });
+      }
+      principals.set(request, principal);
     } catch (error) {
       if (error instanceof TokenRefused) {
         observe({ kind: "token-refused", check: error.check, ...error.claims });

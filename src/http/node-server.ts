@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
@@ -23,7 +24,7 @@ export function createNodeServer(config: Config["server"]): http.Server {
   const server =
     config.tls === undefined
       ? http.createServer(options)
-      : https.createServer({ ...options, ...readTls(config.tls), handshakeTimeout: config.headersTimeoutMs });
+      : createTlsServer({ ...options, handshakeTimeout: config.headersTimeoutMs }, config.tls);
   // Node by itself would invite every body, wanted or not. Who waits for that may never send what is refused, so the connection,
   // whose next byte could be either, ends; readBody takes that back.
   server.on("checkContinue", (request, response) => {
@@ -39,22 +40,46 @@ export function createNodeServer(config: Config["server"]): http.Server {
   return server;
 }
 
+type TlsFiles = NonNullable<Config["server"]["tls"]>;
+
+/** With a CA for clients, a connection without a certificate that it vouches for ends before anything of HTTP is read. */
+function createTlsServer(options: https.ServerOptions, files: TlsFiles): https.Server {
+  const isOptional = files.clientCertificate === "optional";
+  const server = https.createServer({
+    ...options,
+    ...readTls(files),
+    requestCert: files.clientCaFile !== undefined,
+    rejectUnauthorized: !isOptional,
+  });
+  if (isOptional) {
+    // A bad certificate is not as good as none: whoever sent it believes that it counts.
+    server.on("secureConnection", (socket) => {
+      if (!socket.authorized && socket.getPeerX509Certificate() !== undefined) socket.destroy();
+    });
+  }
+  return server;
+}
+
 /**
- * A certificate chain and its key, checked against each other.
+ * A certificate chain and its key, checked against each other, and who vouches for clients.
  *
- * @throws ConfigError that names the setting, when a file cannot be read or the two are not what they should be
+ * @throws ConfigError that names the setting, when a file cannot be read or is not what it should be
  */
-export function readTls(files: NonNullable<Config["server"]["tls"]>): { readonly cert: Buffer; readonly key: Buffer } {
-  const read = (name: keyof typeof files) => {
+export function readTls(files: Pick<TlsFiles, "certFile" | "keyFile" | "clientCaFile">): {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca?: Buffer;
+} {
+  const read = (name: keyof typeof files, file: string) => {
     try {
-      return readFileSync(files[name]);
+      return readFileSync(file);
     } catch (cause) {
       throw new ConfigError([`server.tls.${name}: the file cannot be read; name one that this user may read`], {
         cause,
       });
     }
   };
-  const pair = { cert: read("certFile"), key: read("keyFile") };
+  const pair = { cert: read("certFile", files.certFile), key: read("keyFile", files.keyFile) };
   try {
     createSecureContext(pair);
   } catch (cause) {
@@ -62,7 +87,14 @@ export function readTls(files: NonNullable<Config["server"]["tls"]>): { readonly
       cause,
     });
   }
-  return pair;
+  if (files.clientCaFile === undefined) return pair;
+  const ca = read("clientCaFile", files.clientCaFile);
+  try {
+    new X509Certificate(ca);
+  } catch (cause) {
+    throw new ConfigError(["server.tls.clientCaFile: must hold certificates, in PEM"], { cause });
+  }
+  return { ...pair, ca };
 }
 
 const STATUS: Readonly<Record<string, string>> = {

@@ -105,7 +105,7 @@ describe("secrets from files", () => {
       PGRCP_SERVER__TLS__KEY_FILE: "key.pem",
     });
 
-    expect(config.server.tls).toEqual({ certFile: "cert.pem", keyFile: "key.pem" });
+    expect(config.server.tls).toMatchObject({ certFile: "cert.pem", keyFile: "key.pem" });
   });
 
   test.each([

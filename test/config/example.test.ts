@@ -102,8 +102,8 @@ describe("config.example.yaml", () => {
       .replace(/^ {6}#(jwksUri|algorithms):/gm, "      $1:");
     const config = await loadText(
       issuer.replace(
-        /^( *)#(publicUrl|tls|certFile|keyFile|url|migrateUrl|password):/gm,
-        (_, space: string, key: string) => `${key.endsWith("File") ? "    " : space}${key}:`,
+        /^( *)#(publicUrl|tls|certFile|keyFile|clientCaFile|clientCertificate|url|migrateUrl|password):/gm,
+        (_, space: string, key: string) => `${/File$|^client/.test(key) ? "    " : space}${key}:`,
       ),
     );
 
@@ -120,7 +120,12 @@ describe("config.example.yaml", () => {
         algorithms: ["RS256", "ES256"],
       },
     ]);
-    expect(config.server.tls).toEqual({ certFile: "tls/cert.pem", keyFile: "tls/key.pem" });
+    expect(config.server.tls).toEqual({
+      certFile: "tls/cert.pem",
+      keyFile: "tls/key.pem",
+      clientCaFile: "tls/client-ca.pem",
+      clientCertificate: "required",
+    });
     expect(config.rateLimit.redis).toMatchObject({ timeoutMs: 250, keyPrefix: "pgrcp:rate:" });
     expect(config.database.url).toBe("postgres://db.example.org:5432/pgrcp");
   });

@@ -18,9 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-function problemsOf(certFile: string, keyFile: string): readonly string[] {
+function problemsOf(certFile: string, keyFile: string, clientCaFile?: string): readonly string[] {
   try {
-    readTls({ certFile: file(certFile), keyFile: file(keyFile) });
+    readTls({
+      certFile: file(certFile),
+      keyFile: file(keyFile),
+      ...(clientCaFile !== undefined && { clientCaFile: file(clientCaFile) }),
+    });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -43,4 +47,12 @@ test.each([
   ["cert.pem", "other.pem", "server.tls: certFile and keyFile must be a certificate chain and its own key, in PEM"],
 ])("%s with %s is a matter of configuration, told by its setting", (certFile, keyFile, problem) => {
   expect(problemsOf(certFile, keyFile)).toEqual([problem]);
+});
+
+test.each([
+  ["gone.pem", "server.tls.clientCaFile: the file cannot be read; name one that this user may read"],
+  ["notes.pem", "server.tls.clientCaFile: must hold certificates, in PEM"],
+  ["key.pem", "server.tls.clientCaFile: must hold certificates, in PEM"],
+])("%s vouches for no client, which is refused at start", (clientCaFile, problem) => {
+  expect(problemsOf("cert.pem", "key.pem", clientCaFile)).toEqual([problem]);
 });

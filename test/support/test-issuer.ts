@@ -9,6 +9,8 @@ export interface TokenClaims {
   readonly tenant?: string;
   /** The claim `corpora`; left out when absent. */
   readonly corpora?: unknown;
+  /** The claim `cnf`; left out when absent. */
+  readonly cnf?: unknown;
   readonly subject?: string;
   readonly client?: string;
   /** Seconds from now; negative = expired. */
@@ -38,7 +40,7 @@ export async function testIssuer(issuer = "https://issuer.test"): Promise<TestIs
       const credentials = claims.credentials ?? (["read"] as const);
       const now = Math.floor(Date.now() / 1000);
       const scopes = claims.scope ?? credentials.map((credential) => SCOPE[credential]).join(" ");
-      return new SignJWT({ scope: scopes, tenant, client_id: client, corpora: claims.corpora })
+      return new SignJWT({ scope: scopes, tenant, client_id: client, corpora: claims.corpora, cnf: claims.cnf })
         .setProtectedHeader({ alg: "ES256", kid, typ: "at+jwt" })
         .setIssuer(issuer)
         .setSubject(subject)
