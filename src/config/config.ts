@@ -205,6 +205,13 @@ const log = z
 
 const tenants = z.strictObject({ autoCreate: z.boolean().default(true) }).prefault({});
 
+const redaction = z
+  .strictObject({
+    /** Names of members of meta, or paths of them joined by dots. */
+    metaFields: z.array(z.string().min(1)).max(256).default([]),
+  })
+  .prefault({});
+
 export const configSchema = z.strictObject({
   server,
   database,
@@ -220,6 +227,7 @@ export const configSchema = z.strictObject({
   limits,
   retrieval,
   retention,
+  redaction,
   indexing,
   fetch,
   models,

@@ -64,6 +64,25 @@ export const CROSS_CHECKS: readonly Rule[] = [
       ),
   },
   {
+    // Whoever can filter by a value can guess it.
+    reads: ["redaction.metaFields", "filter.fields"],
+    find: ({ redaction, filter }) =>
+      when(
+        redaction.metaFields.some((path) => Object.hasOwn(filter.fields, path)),
+        "redaction.metaFields",
+        "what may not be seen may not be filtered by either: take the field out of filter.fields",
+      ),
+  },
+  {
+    reads: ["redaction.metaFields"],
+    find: ({ redaction }) =>
+      when(
+        redaction.metaFields.some((path) => path === "title" || path === "uri"),
+        "redaction.metaFields",
+        "title and uri are what a hit is cited by, and the title is searched: leave them out of the documents instead",
+      ),
+  },
+  {
     reads: ["models.reranker.maxCandidates", "retrieval.maxK", "retrieval.maxCandidateK"],
     find: ({ models: { reranker }, retrieval: { maxK, maxCandidateK } }) =>
       when(

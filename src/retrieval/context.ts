@@ -21,6 +21,8 @@ export interface RetrievalContext {
   /** Both are there when a plan asks for them: what is not configured is not on offer. */
   readonly reranker: Reranker | undefined;
   readonly generator: TextGenerator | undefined;
+  /** Paths of meta that no hit shows. */
+  readonly redactedMeta: readonly string[];
   /** The call: its signal and the time left. */
   readonly limits: { readonly signal: AbortSignal; remainingMs(): number };
   /** Undefined when nobody listens. */

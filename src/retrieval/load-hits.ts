@@ -5,6 +5,7 @@ import { corpusState, type HitRow, hitRows } from "../sql/recall.ts";
 import type { Statement } from "../sql/sql.ts";
 import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
 import { packToBudget } from "./pack.ts";
+import { redactMeta } from "./redact-meta.ts";
 import { type HitScores, shapeHit } from "./shape-hits.ts";
 
 /** A place in a ranked list. */
@@ -65,15 +66,20 @@ export async function loadHits(
   const { items, tokens, note } = await pack(fitting, plan, context);
   const last = found[items.length];
   return {
-    hits: items.map(({ place, row }) =>
-      shapeHit(place, includeText ? row : { ...row, text: undefined, context: undefined }, unit),
-    ),
+    hits: items.map(({ place, row }) => shapeHit(place, shownOf(row, plan, context), unit)),
     rows: items.map(({ row }) => row),
     used: last === undefined ? places.length : last.index,
     tokens,
     notes: note === undefined ? [] : [note],
   };
 }
+
+/** What of a row callers may see, and asked to. */
+const shownOf = (row: HitRow, { includeText }: RetrievalPlan, { redactedMeta }: RetrievalContext): HitRow => ({
+  ...row,
+  ...(!includeText && { text: undefined, context: undefined }),
+  meta: redactMeta(row.meta, redactedMeta),
+});
 
 /** Rows and pin in one snapshot: one that has the token has every row, and so had those before it. */
 async function readHits(

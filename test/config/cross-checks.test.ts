@@ -31,6 +31,24 @@ describe("server.host", () => {
   );
 });
 
+describe("redaction.metaFields", () => {
+  test.each([
+    ["filter: {fields: {email: keyword}}\nredaction: {metaFields: [phone, email]}", /may not be filtered by either/],
+    ["filter: {fields: {a.b: keyword}}\nredaction: {metaFields: [a.b]}", /may not be filtered by either/],
+    ["redaction: {metaFields: [title]}", /title and uri are what a hit is cited by/],
+    ["redaction: {metaFields: [uri]}", /title and uri are what a hit is cited by/],
+  ])("%j", async (yaml, problem) => {
+    expect(await only(yaml)).toMatch(/^redaction\.metaFields: /);
+    expect(await only(yaml)).toMatch(problem);
+  });
+
+  test("may name what nobody filters by", async () => {
+    const yaml = "filter: {fields: {email: keyword}}\nredaction: {metaFields: [author.email, constructor]}";
+
+    expect(await only(yaml)).toBeUndefined();
+  });
+});
+
 describe("fetch", () => {
   test.each([
     ["fetch: {enabled: true}", /^fetch\.allowedHosts: fetching is on and nothing may be fetched/],
