@@ -66,9 +66,10 @@ describe.runIf(REDIS_SERVER !== undefined)("servers that share a Redis", () => {
 
       const startedAt = performance.now();
       const statuses: number[] = [];
-      for (let call = 0; call < 5; call += 1) statuses.push(await ping(server, token));
+      for (let call = 0; call < 20; call += 1) statuses.push(await ping(server, token));
 
-      expect(statuses).toEqual([200, 200, 200, 429, 429]);
+      expect(statuses).toEqual([200, 200, 200, ...Array.from({ length: 17 }, () => 429)]);
+      // One call waited for Redis, and not each of them.
       expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
       expect(warnings(server)).toEqual([expect.stringContaining("does not answer")]);
 

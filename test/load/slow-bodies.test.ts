@@ -1,0 +1,139 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Deployment } from "../support/crash/deployment.ts";
+import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
+import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
+import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
+import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
+import { testIssuer } from "../support/test-issuer.ts";
+
+const run = promisify(execFile);
+const SLOW = 500;
+const RETRIEVES_PER_SECOND = 50;
+const WARM_MS = 10_000;
+const QUIET_MS = 30_000;
+const FLOOD_MS = 60_000;
+const DOCUMENTS = 100;
+
+let folder: string;
+let deployment: Deployment;
+let embedding: EmbeddingServer;
+let server: ServerProcess;
+let url: string;
+let token: string;
+const isAsked = process.env.PGRCP_TEST_FULL === "1";
+
+beforeAll(async () => {
+  if (!isAsked) return;
+  folder = await mkdtemp(join(tmpdir(), "pgrcp-slow-bodies-"));
+  deployment =
+    process.env.PGRCP_TEST_DATABASE_URL === undefined ? await embeddedDeployment(folder) : await postgresDeployment();
+  embedding = await startEmbeddingServer();
+  const issuer = await testIssuer();
+  const configFile = join(folder, "config.yaml");
+  const config = {
+    server: { port: 0, drainMs: 0 },
+    database: deployment.settings,
+    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
+    rateLimit: { enabled: false },
+    models: { embedding: embedding.settings },
+    log: { level: "warn" },
+  };
+  await writeFile(configFile, JSON.stringify(config));
+  server = startServer(configFile, folder, {});
+  url = await server.ready;
+  token = await issuer.mint({ expiresIn: 3_600 });
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ id: `d${n}`, text: `word number ${n}` }));
+  const add = await issuer.mint({ credentials: ["add"] });
+  const answer = await post("index/add", { documents }, add);
+  expect(JSON.parse(answer)).toMatchObject({ result: { chunks: DOCUMENTS } });
+}, 120_000);
+
+afterAll(async () => {
+  if (!isAsked) return;
+  server.kill("SIGTERM");
+  await server.ended;
+  await Promise.all([embedding.close(), deployment.close()]);
+  await rm(folder, { recursive: true });
+}, 60_000);
+
+const agent = new http.Agent({ keepAlive: true });
+
+function post(method: string, params: object, bearer = token): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+    const request = http.request(`${url}/${method}`, { method: "POST", agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece) => (text += piece));
+      response.on("error", reject).on("end", () => resolve(text));
+    });
+    request.on("error", reject);
+    request.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  });
+}
+
+/** Asks at a fixed rate, whether or not what was asked before is answered. @returns milliseconds of each answer */
+async function retrieves(ms: number): Promise<number[]> {
+  const answers: Promise<number>[] = [];
+  const startedAt = performance.now();
+  for (let number = 0; number < (ms / 1_000) * RETRIEVES_PER_SECOND; number += 1) {
+    const dueAt = startedAt + (number * 1_000) / RETRIEVES_PER_SECOND;
+    await sleep(Math.max(0, dueAt - performance.now()));
+    const sentAt = performance.now();
+    const answered = post("retrieve", { query: `word ${number % 10}`, k: 5 }).then((text) => {
+      expect(JSON.parse(text).result.hits).toHaveLength(5);
+      return performance.now() - sentAt;
+    });
+    answered.catch(() => {}); // awaited below, with the others
+    answers.push(answered);
+  }
+  return Promise.all(answers);
+}
+
+async function slowBodies(ms: number): Promise<{ cuts: number; others: number }> {
+  const { hostname, port } = new URL(url);
+  const script = fileURLToPath(new URL("slow_bodies.py", import.meta.url));
+  const { stdout } = await run("python3", [script, hostname, port, token, String(ms / 1_000), String(SLOW)]);
+  const [cuts = 0, others = 0] = stdout.split(" ").map(Number);
+  return { cuts, others };
+}
+
+const rssMiB = (): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1_024;
+const p95 = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.ceil(0.95 * times.length) - 1] ?? Number.NaN;
+
+/** The most memory that was seen, once a second, while something ran. */
+async function peakMiB<T>(work: Promise<T>): Promise<readonly [T, number]> {
+  let peak = rssMiB();
+  const timer = setInterval(() => (peak = Math.max(peak, rssMiB())), 1_000);
+  const result = await work.finally(() => clearInterval(timer));
+  return [result, peak];
+}
+
+// Takes two minutes and all of a small machine.
+describe.runIf(isAsked)(`${SLOW} connections of slow bodies`, () => {
+  test(`leave ${RETRIEVES_PER_SECOND} retrieves a second within twice their time, and memory within 1.5 times`, async () => {
+    await retrieves(WARM_MS);
+    const [quiet, quietMiB] = await peakMiB(retrieves(QUIET_MS));
+    const [[beside, slow], besideMiB] = await peakMiB(Promise.all([retrieves(FLOOD_MS), slowBodies(FLOOD_MS)]));
+
+    console.info(
+      `p95 quiet ${p95(quiet).toFixed(1)} ms (${quiet.length}), beside slow bodies ${p95(beside).toFixed(1)} ms ` +
+        `(${beside.length}); ${slow.cuts} cut off with 408, ${slow.others} in another way; ` +
+        `RSS at most ${quietMiB.toFixed(0)} MiB, then ${besideMiB.toFixed(0)} MiB`,
+    );
+    expect(slow.others).toBe(0);
+    expect(slow.cuts).toBeGreaterThanOrEqual(2 * SLOW);
+    expect(p95(beside) / p95(quiet)).toBeLessThanOrEqual(2);
+    expect(besideMiB / quietMiB).toBeLessThanOrEqual(1.5);
+  }, 300_000);
+});
