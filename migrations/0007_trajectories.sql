@@ -37,6 +37,7 @@ create unlogged table pgrcp_state.ranked_lists (
 alter table pgrcp_state.ranked_lists alter column entries set storage external;
 
 create index ranked_lists_expiry on pgrcp_state.ranked_lists (tenant_id, expires_at);
+create index ranked_lists_owner on pgrcp_state.ranked_lists (tenant_id, owner_hash, expires_at);
 
 select pgrcp_admin.protect_tenant_table('pgrcp_state.ranked_lists', '{pgrcp_state}');
 

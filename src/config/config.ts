@@ -174,6 +174,7 @@ const retrieval = z
       })
       .prefault({}),
     cursorTtlSeconds: seconds.default(300),
+    maxListsPerPrincipal: positive.default(1_000),
     trajectories: z
       .strictObject({ idleTtlSeconds: seconds.default(3_600), maxPerPrincipal: positive.default(1_000) })
       .prefault({}),

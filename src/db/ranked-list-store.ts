@@ -3,6 +3,7 @@ import type { TenantId } from "../catalog/corpus.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
+  dropRankedLists,
   findCursorKey,
   findRankedList,
   insertRankedList,
@@ -14,6 +15,7 @@ import { stateOwner } from "./state-owner.ts";
 
 export interface RankedListSettings {
   readonly cursorTtlSeconds: number;
+  readonly maxListsPerPrincipal: number;
 }
 
 export const LIST_ID_BYTES = 16;
@@ -44,11 +46,14 @@ export class RankedListStore {
 
   async keep(caller: SessionOwner, list: RankedList, access: Access, limits: StatementLimits): Promise<KeptList> {
     const owner = stateOwner(caller);
+    const { cursorTtlSeconds, maxListsPerPrincipal } = this.#settings;
     const listId = randomBytes(LIST_ID_BYTES);
     const statements = [
       findCursorKey(owner.tenantId),
       deleteExpiredRankedLists(owner.tenantId),
-      insertRankedList(owner, listId, list, this.#settings.cursorTtlSeconds),
+      // Before the insert: its place in the order of equal moments must not cost a list its life in the transaction that makes it.
+      dropRankedLists(owner, maxListsPerPrincipal - 1),
+      insertRankedList(owner, listId, list, cursorTtlSeconds),
     ] as const;
     const [[key]] = await this.#database.read("state", access, statements, limits);
     return { listId, key: key ?? (await this.#makeKey(owner.tenantId, access, limits)) };

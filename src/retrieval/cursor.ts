@@ -53,6 +53,14 @@ export function parseCursor(text: string): SignedPlace | undefined {
 export const isSigned = ({ signature, ...place }: SignedPlace, scope: CursorScope, key: Uint8Array): boolean =>
   timingSafeEqual(signature, sign(placeBytes(place), scope, key));
 
+/**
+ * A plan without what later pages do not ask and the server's settings decide, so that a deploy may change those: the list is found
+ * already, however many candidates there were for it.
+ */
+function requestOf({ cursor, notes, candidateK, maxCandidateK, maxHitCharacters, rerank, ...request }: RetrievalPlan) {
+  return { ...request, isReranked: rerank !== undefined };
+}
+
 function placeBytes({ listId, offset }: Place): Buffer {
   const number = Buffer.alloc(OFFSET_BYTES);
   number.writeUInt32BE(offset);
@@ -61,6 +69,6 @@ function placeBytes({ listId, offset }: Place): Buffer {
 
 function sign(place: Uint8Array, { owner, corpus, plan }: CursorScope, key: Uint8Array): Buffer {
   const { tenantId, issuer, subject, client } = owner;
-  const scope = JSON.stringify([tenantId, issuer, subject, client, corpus, { ...plan, cursor: undefined }]);
+  const scope = JSON.stringify([tenantId, issuer, subject, client, corpus, requestOf(plan)]);
   return createHmac("sha256", key).update(place).update(scope, "utf8").digest().subarray(0, SIGNATURE_BYTES);
 }

@@ -38,6 +38,15 @@ export function findRankedList({ tenantId, ownerHash }: StateOwner, listId: Uint
   );
 }
 
+/** Drops an owner's lists beyond `most`, those first that expire first. */
+export function dropRankedLists({ tenantId, ownerHash }: StateOwner, most: number): Statement {
+  const ofOwner = sql`tenant_id = ${tenantId} and owner_hash = ${ownerHash}::bytea`;
+  return compile(
+    sql`delete from pgrcp_state.ranked_lists where ${ofOwner} and list_id in (select list_id from pgrcp_state.ranked_lists where ${ofOwner} order by expires_at desc, list_id offset ${most}::int)`,
+    noRows,
+  );
+}
+
 export const deleteExpiredRankedLists = (tenantId: TenantId | undefined): Statement =>
   deleteExpired(sql`pgrcp_state.ranked_lists`, tenantId);
 

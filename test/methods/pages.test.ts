@@ -182,6 +182,36 @@ test("first pages that make the tenant's key at the same moment have one key", a
   for (const { hits } of seconds) expect(hits).toEqual(seconds[0]?.hits);
 });
 
+test("of one caller's lists the newest are kept, and nobody else's are dropped for them", async () => {
+  const settings = { ...config, retrieval: { maxListsPerPrincipal: 2 } };
+  const { tenantId, caller } = await filled({ config: settings });
+  const other = callerOf(opened.database, tenantId, { config: settings, principal: { subject: "another" } });
+  const question = { query: "apple", k: 3 };
+  const { nextCursor: others } = await other.retrieve(question);
+  const { nextCursor: first } = await caller.retrieve(question);
+  const { nextCursor: second } = await caller.retrieve(question);
+  const { nextCursor: third } = await caller.retrieve(question);
+  expect(await listsOf(tenantId)).toEqual([3]);
+  expect(await refusal(caller.retrieve({ ...question, cursor: first }))).toEqual({ code: -32015, field: undefined });
+  for (const cursor of [second, third]) expect((await caller.retrieve({ ...question, cursor })).hits).toHaveLength(3);
+  expect((await other.retrieve({ ...question, cursor: others })).hits).toHaveLength(3);
+});
+
+test("a cursor outlives a deploy with other caps of retrieval", async () => {
+  const { tenantId, caller } = await filled();
+  const question = { query: "apple", k: 3 };
+  const { nextCursor: cursor } = await caller.retrieve(question);
+  const deployed = {
+    ...config,
+    retrieval: { defaultCandidateK: 20, maxCandidateK: 30, maxK: 25 },
+    limits: { maxHitCharacters: 50_000 },
+  };
+  const after = callerOf(opened.database, tenantId, { config: deployed });
+  expect((await after.retrieve({ ...question, cursor })).hits).toEqual(
+    (await caller.retrieve({ ...question, cursor })).hits,
+  );
+});
+
 describe("a cursor is refused", () => {
   const question = { query: "apple", k: 3 };
 

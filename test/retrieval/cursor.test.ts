@@ -61,6 +61,18 @@ describe("is good for nothing but what it was made for", () => {
 
   test("another key", () => expect(isOurs(CURSOR, SCOPE, new Uint8Array(32).fill(2))).toBe(false));
 
+  test("caps of the server that a deploy changed, and the candidates that were asked for, do not matter", () => {
+    const plan = { ...PLAN, candidateK: 50, maxCandidateK: 500, maxHitCharacters: 9, notes: ["mmr was left out"] };
+    expect(isOurs(CURSOR, { ...SCOPE, plan })).toBe(true);
+  });
+
+  test("a reranked list is another, however many candidates were reranked", () => {
+    const reranked = (topN: number) => ({ ...SCOPE, plan: { ...PLAN, rerank: { topN } } });
+    const cursor = writeCursor({ listId: LIST, offset: 5 }, reranked(50), KEY);
+    expect(isOurs(cursor, reranked(20))).toBe(true);
+    expect(isOurs(cursor)).toBe(false);
+  });
+
   test("the plan with the cursor in it is the same plan", () =>
     expect(isOurs(CURSOR, { ...SCOPE, plan: { ...PLAN, cursor: CURSOR } })).toBe(true));
 });

@@ -33,6 +33,7 @@ import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
+  dropRankedLists,
   findCursorKey,
   findRankedList,
   insertRankedList,
@@ -309,6 +310,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "trajectories-delete-expired-everywhere": ["operator", deleteExpiredTrajectories(undefined)],
   "ranked-lists-insert": ["state", insertRankedList(STATE_OWNER, HASH, LIST, 300)],
   "ranked-lists-find": ["state", findRankedList(STATE_OWNER, HASH)],
+  "ranked-lists-drop": ["state", dropRankedLists(STATE_OWNER, 999)],
   "ranked-lists-delete-expired": ["state", deleteExpiredRankedLists(CORPUS.tenantId)],
   "ranked-lists-delete-expired-everywhere": ["operator", deleteExpiredRankedLists(undefined)],
   "ranked-lists-create-key": ["state", createCursorKey(CORPUS.tenantId, new Uint8Array(32).fill(7))],
