@@ -1,5 +1,5 @@
 import type { Observe } from "../observability/observation.ts";
-import { type RefusedCalls, recordRefusals } from "../sql/audit.ts";
+import { type RefusedCalls, recordRefusals } from "../sql/refusals.ts";
 import type { Database } from "./database.ts";
 
 /** Repeats are counted for so long before they are written. */

@@ -3,14 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
-import {
-  deleteOldRecords,
-  deleteOldVersions,
-  type RefusedCalls,
-  recordCommand,
-  recordRefusals,
-  selectAudit,
-} from "../../src/sql/audit.ts";
+import { deleteOldRecords, deleteOldVersions, recordCommand, selectAudit } from "../../src/sql/audit.ts";
 import { countOtherCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
@@ -49,6 +42,7 @@ import {
   hitRows,
   nearestChunks,
 } from "../../src/sql/recall.ts";
+import { type RefusedCalls, recordRefusals } from "../../src/sql/refusals.ts";
 import {
   deleteChunks,
   deleteDocuments,
