@@ -114,6 +114,35 @@ describe("a change of keys", () => {
     expect(await verify(k1)).toBe("alice");
   });
 
+  test("made-up key ids of one issuer cost another nothing: each is asked once a cooldown, and neither waits", async () => {
+    const OTHER = "https://other.test/";
+    const [flooded, quiet] = [await started(serveKeys(k1.jwk)), await started(serveKeys(k2.jwk))];
+    const { auth } = configSchema.parse({
+      auth: {
+        issuers: [
+          { issuer: ISSUER, jwksUri: flooded.url },
+          { issuer: OTHER, jwksUri: quiet.url },
+        ],
+      },
+    });
+    const verifier = createTokenVerifier(auth, { now: Date.now });
+    const verify = async (key: IssuerKey, claims: Record<string, unknown>, header: Record<string, unknown> = {}) =>
+      verifier.verify([`Bearer ${await key.sign(claims, header)}`]).then(
+        ({ subject }) => subject,
+        (error: unknown) => (error instanceof TokenRefused ? error.check : "error"),
+      );
+
+    const unknown = Array.from({ length: 500 }, (_, index) => [
+      verify(k1, {}, { kid: `made-up-${index}` }),
+      verify(k2, { iss: OTHER }, { kid: `made-up-${index}` }),
+    ]);
+    const good = [verify(k1, {}), verify(k2, { iss: OTHER })];
+
+    expect(new Set(await Promise.all(unknown.flat()))).toEqual(new Set(["kid"]));
+    expect(await Promise.all(good)).toEqual(["alice", "alice"]);
+    expect([flooded.requests, quiet.requests]).toEqual([1, 1]);
+  });
+
   test("a clock that is set back does not keep new keys out", async () => {
     const server = await started(serveKeys(k1.jwk));
     const { verify, clock } = verifierOf(server.url, { clockToleranceSeconds: 60 });
