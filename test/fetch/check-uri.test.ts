@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config/config.ts";
-import { checkUri } from "../../src/fetch/check-uri.ts";
+import { checkRedirect, checkUri } from "../../src/fetch/check-uri.ts";
 
 const settingsOf = (fetch: object) => configSchema.parse({ fetch }).fetch;
 const anyName = settingsOf({ allowedHosts: ["*"] });
@@ -109,4 +109,13 @@ test("file: is a scheme only where there is a folder for it, and has no host", (
   expect(stageOf("file:///srv/documents/a.txt", withFiles)).toBe("file:///srv/documents/a.txt");
   for (const uri of ["file://host/srv/documents/a.txt", "file:/srv/documents/a.txt", "file:////srv/a.txt", "file:a"])
     expect(stageOf(uri, withFiles)).toBe("form");
+});
+
+test("a redirect may lead from http to https and not back", () => {
+  const settings = settingsOf({ schemes: ["http", "https"], ports: [80, 443], allowedHosts: ["*"] });
+  const follow = (location: string, from: string) => () => checkRedirect(location, new URL(from), settings).href;
+
+  expect(follow("https://docs.example.com/", "http://docs.example.com/")()).toBe("https://docs.example.com/");
+  expect(follow("http://docs.example.com/", "https://docs.example.com/")).toThrow();
+  expect(follow("//docs.example.com/", "https://docs.example.com/")()).toBe("https://docs.example.com/");
 });

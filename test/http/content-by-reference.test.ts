@@ -45,7 +45,7 @@ let tenants = 0;
 async function caller(settings: object = {}, auth: object = {}) {
   const fetch = {
     ...{ enabled: true, schemes: ["http"], allowedHosts: ["127.0.0.1", "10.0.0.1"], allowPrivate: ["127.0.0.1/32"] },
-    ...{ ports: [Number(new URL(uri).port)], timeoutMs: 1_000, ...settings },
+    ...{ ports: [Number(new URL(uri).port)], timeoutMs: 10_000, ...settings },
   };
   const config = { auth: { combinedTokens: true, ...auth }, rateLimit: { enabled: false }, fetch };
   const corpora = new CachedCorpusStore(db.database);
@@ -162,7 +162,7 @@ describe("a body by uri", () => {
   test("that fails is named, and nothing of the call is written", async () => {
     respond = (request, answer) =>
       request.url === "/page" ? PLAIN(request, answer) : void answer.writeHead(404).end("the secret of this address");
-    const { add, hits, server } = await caller();
+    const { add, hits, server } = await caller({ timeoutMs: 1_000 });
 
     const { error } = await add([{ id: "a", text: "amber" }, { text: blob() }, { text: blob(`${uri}-missing`) }]);
 
@@ -173,7 +173,7 @@ describe("a body by uri", () => {
   });
 
   test("with a bad uri beside it is not fetched", async () => {
-    const { add } = await caller();
+    const { add } = await caller({ concurrencyPerCall: 1 });
 
     const { error } = await add([{ text: blob() }, { text: blob("http://169.254.169.254/") }]);
 
