@@ -23,6 +23,7 @@ export class RefusalLog {
   #repeats = new Map<string, Map<string, RefusedCalls>>();
   /** One after the other: refusals take one connection at most. */
   #writing: Promise<void> = Promise.resolve();
+  readonly #ending = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
   constructor(database: Database, observe: Observe) {
@@ -43,11 +44,13 @@ export class RefusalLog {
     if (earlier === undefined) this.#write({ ...kind, count: 1 });
   }
 
-  /** Writes what is counted. The database is still open. */
+  /** Writes what is counted, as far as the database takes it in a few seconds. It is still open. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#endPeriod();
+    const late = setTimeout(() => this.#ending.abort(), TIMEOUT_MS);
     await this.#writing;
+    clearTimeout(late);
   }
 
   #endPeriod(): void {
@@ -67,7 +70,7 @@ export class RefusalLog {
 
   async #insert(refused: RefusedCalls): Promise<void> {
     const access = { tenantId: refused.tenantId, credentials: new Set<never>() };
-    const limits = { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+    const limits = { signal: this.#ending.signal, timeoutMs: TIMEOUT_MS };
     await this.#database.read("state", access, [recordRefusals(refused)], limits);
   }
 }

@@ -1,5 +1,5 @@
 import { decodeJwt } from "jose";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { CREDENTIALS } from "../../src/auth/principal.ts";
 import type { TenantId } from "../../src/catalog/corpus.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
@@ -190,6 +190,28 @@ describe("refusals", () => {
       { kind: "audit-failed", tenant: "acme", refusals: 1 },
     ]);
   });
+});
+
+test("a database that hangs holds up no server that ends: what it did not take is in the log", async () => {
+  vi.useFakeTimers();
+  const observations: Observation[] = [];
+  const hanging: Database = {
+    ...NO_DATABASE,
+    read: (_role, _access, _statements, { signal }) =>
+      new Promise((_, reject) => {
+        if (signal.aborted) reject(signal.reason);
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+  };
+  const log = new RefusalLog(hanging, (observation) => observations.push(observation));
+  for (let call = 0; call < 40; call += 1) log.add(refusal("acme", `caller-${call}`));
+
+  const closed = log.close();
+  await vi.advanceTimersByTimeAsync(5_000);
+  await closed;
+  vi.useRealTimers();
+
+  expect(observations).toHaveLength(40);
 });
 
 describe("nobody changes what was recorded", () => {
