@@ -51,6 +51,24 @@ const WARNINGS: readonly Rule[] = [
         "off, and other machines can reach this server",
       ),
   },
+  {
+    reads: [],
+    find: ({ rateLimit: { redis } }) => {
+      if (redis === undefined) return [];
+      const { protocol, hostname, password } = new URL(redis.url);
+      const isClear = protocol === "redis:" && password !== "" && !isLoopback(hostname);
+      return when(isClear, "rateLimit.redis.url", "its password crosses the network in the clear; use rediss");
+    },
+  },
+  {
+    reads: [],
+    find: ({ server }) =>
+      when(
+        server.behindTls && server.trustedProxies.length === 0,
+        "server.trustedProxies",
+        "names nobody, so all clients behind a proxy share its limits per address; name what ends TLS",
+      ),
+  },
 ];
 
 /** What may be used but is probably not meant, one readable line each. */

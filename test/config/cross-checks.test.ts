@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { configSchema } from "../../src/config/config.ts";
 import { configWarnings } from "../../src/config/warnings.ts";
 import { loadText, problemsOf } from "./refusals.ts";
 
@@ -254,6 +255,19 @@ describe("models", () => {
   });
 });
 
+describe("warnings of rateLimit.redis", () => {
+  test.each([
+    ["redis://:pass@redis.example.org", true],
+    ["redis://redis.example.org", false],
+    ["redis://:pass@127.0.0.1", false],
+    ["rediss://:pass@redis.example.org", false],
+  ])("%s: %j", async (url, isWarned) => {
+    const warnings = configWarnings(configSchema.parse({ rateLimit: { redis: { url } } }));
+    const expected = "rateLimit.redis.url: its password crosses the network in the clear; use rediss";
+    expect(warnings).toEqual(isWarned ? [expected] : []);
+  });
+});
+
 describe("the rest", () => {
   test.each([
     ["auth: {tenantClaim: 'a..b'}", /^auth\.tenantClaim: must be claim names joined by single dots/],
@@ -316,6 +330,7 @@ auth:
     expect.stringMatching(/^auth\.issuers\[0\]\.jwksUri: plain http/),
     expect.stringMatching(/^auth\.combinedTokens: /),
     expect.stringMatching(/^rateLimit\.enabled: off/),
+    expect.stringMatching(/^server\.trustedProxies: names nobody/),
   ]);
   expect(configWarnings(await loadText(""))).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
@@ -109,4 +110,19 @@ describe("a Redis that is not there", () => {
       silent.close();
     },
   );
+});
+
+test("rediss: begins with a handshake of TLS, and no password crosses in the clear", async () => {
+  const said: Buffer[] = [];
+  const listener = net.createServer((socket) => socket.on("error", () => {}).on("data", (bytes) => said.push(bytes)));
+  await once(listener.listen(0, "127.0.0.1"), "listening");
+  const { port } = listener.address() as AddressInfo;
+
+  const server = await serve(`rediss://user:hidden-word@127.0.0.1:${port}`);
+  await server.close();
+  listener.close();
+
+  const all = Buffer.concat(said);
+  expect(all[0]).toBe(0x16);
+  expect(all.includes("hidden-word")).toBe(false);
 });
