@@ -24,6 +24,7 @@ import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
 import { HANDLERS } from "./methods/index.ts";
 import { offerOf } from "./methods/offer.ts";
+import { httpClassifier } from "./models/http-classifier.ts";
 import { httpReranker } from "./models/http-reranker.ts";
 import { loadEmbeddingModel } from "./models/load-embedding-model.ts";
 import { openAiGenerator } from "./models/openai-generator.ts";
@@ -59,9 +60,10 @@ export async function openBackends(
   ]);
   const reranker = config.models.reranker && httpReranker(config.models.reranker);
   const generator = config.models.generator && openAiGenerator(config.models.generator);
+  const classifier = config.models.classifier && httpClassifier(config.models.classifier);
   const close = () =>
     closeTogether(
-      ...[reranker, generator].flatMap((one) => (one === undefined ? [] : [() => one.close()])),
+      ...[reranker, generator, classifier].flatMap((one) => (one === undefined ? [] : [() => one.close()])),
       ...(model.status === "fulfilled" ? [() => model.value.close()] : []),
       ...(database.status === "fulfilled" ? [() => database.value.database.close()] : []),
     );
@@ -84,6 +86,7 @@ export async function openBackends(
     reranker,
     generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
+    classifier,
     observe,
   };
   return { services, operator, close };

@@ -106,6 +106,8 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     },
     fields: offer.add.fields,
     ...config.indexing,
+    classifier: undefined, // they come with the server
+    observe: () => {},
     contexts: undefined,
     fetch: undefined,
     create: "tenant and corpus",

@@ -9,14 +9,16 @@ const apiKey = z
   .meta({ secret: "value" });
 
 /** Of every model server. */
-const server = (timeoutMs: number) => ({
+const endpoint = (timeoutMs: number) => ({
   url,
-  model: z.string().min(1),
   apiKey: apiKey.optional(),
   concurrency: positive.default(4),
   timeoutMs: milliseconds.default(timeoutMs),
   retries: z.int().min(0).max(10).default(2),
 });
+
+/** Of those that serve several models, or whose model is named to callers. */
+const server = (timeoutMs: number) => ({ ...endpoint(timeoutMs), model: z.string().min(1) });
 
 const embedding = z
   .discriminatedUnion("provider", [
@@ -48,6 +50,17 @@ const reranker = z.strictObject({
   batch: positive.optional(),
 });
 
+const classifier = z.strictObject({
+  /** Base URL that `/predict` is appended to. */
+  ...endpoint(10_000),
+  /** Of the model's labels, those that stand for instructions to a model. */
+  labels: z.array(z.string().min(1)).min(1),
+  threshold: z.number().gt(0).max(1).default(0.5),
+  batch: positive.default(32),
+  windowCharacters: z.int().min(50).default(500),
+  onFailure: z.enum(["fail", "suspect"]).default("fail"),
+});
+
 const generator = z.strictObject({
   /** Base URL that `/chat/completions` is appended to. */
   ...server(30_000),
@@ -58,5 +71,10 @@ const generator = z.strictObject({
 });
 
 export const models = z
-  .strictObject({ embedding, reranker: reranker.optional(), generator: generator.optional() })
+  .strictObject({
+    embedding,
+    reranker: reranker.optional(),
+    generator: generator.optional(),
+    classifier: classifier.optional(),
+  })
   .prefault({});

@@ -16,6 +16,7 @@ import { embedInBatches } from "./embed-batches.ts";
 import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
 import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
+import { type ScreenContext, screenDocuments } from "./screen-documents.ts";
 import { type SituateContext, situateChunks } from "./situate-chunks.ts";
 import { versionToken } from "./version-token.ts";
 
@@ -28,6 +29,8 @@ export interface AddContext {
   readonly chunkTokens: number;
   readonly overlapTokens: number;
   readonly embedBatch: number;
+  readonly classifier: ScreenContext["classifier"];
+  readonly observe: ScreenContext["observe"];
   /** What writes contexts for chunks; a plan that asks for them needs it. */
   readonly contexts: Pick<SituateContext, "generator" | "maxContextualChunks"> | undefined;
   /** What fetches bodies; a plan with references needs it. */
@@ -66,9 +69,13 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
   const ids = sent.map((document) => document.docId);
   const last = new Map(sent.map((document, index) => [document.docId, { document, index }]));
   const notes = [...plan.notes];
+  const whole = await fetchBodies([...last.values()], context.fetch, context.limits.signal);
+  const suspected = await screenDocuments(whole, corpus, { ...context, signal: context.limits.signal, notes });
   const cut: CutDocument[] = [];
-  for (const { document, index } of await fetchBodies([...last.values()], context.fetch, context.limits.signal))
-    cut.push(await cutDocument(document, `documents[${index}]`, corpus, { ...context, ...plan, notes }));
+  for (const [place, { document, index }] of whole.entries()) {
+    const isSuspected = suspected[place] === true;
+    cut.push(await cutDocument(document, `documents[${index}]`, isSuspected, corpus, { ...context, ...plan, notes }));
+  }
   const contexts = plan.contextual ? await situate(cut, context, notes) : undefined;
   const prepared: PreparedDocument[] = [];
   for (const [index, document] of cut.entries())

@@ -3,10 +3,8 @@ import type { Corpus } from "../catalog/corpus.ts";
 import { countTerms, tokenize } from "../catalog/tokenize.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
-import { invalidParams } from "../protocol/errors.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
 import type { DocumentRow } from "../sql/documents.ts";
-import { screenText } from "../trust/screen-text.ts";
 import { effectiveTrust } from "../trust/trust-level.ts";
 import { chunkText, type TextChunk } from "./chunk-text.ts";
 import type { WholeDocument } from "./fetch-bodies.ts";
@@ -30,7 +28,7 @@ export interface PreparedDocument {
   readonly chunks: readonly PreparedChunk[];
 }
 
-/** A document that was screened and cut into chunks, whose words were not counted yet. */
+/** A document that was cut into chunks, whose words were not counted yet. */
 export interface CutDocument {
   /** In the params. */
   readonly path: string;
@@ -57,26 +55,16 @@ export interface CutContext {
 const MAX_TITLE_CHARACTERS = 300;
 const MIN_TEXT_TOKENS = 32;
 
-/**
- * Screens one document and cuts it into chunks.
- *
- * @param path of the document in the params, for the refusal
- * @throws RpcError -32602 when the corpus's policy refuses what the screen suspects
- */
+/** Cuts a screened document into chunks; one that is quarantined has none. */
 export async function cutDocument(
   document: WholeDocument & { readonly docId: string },
   path: string,
+  injectionSuspected: boolean,
   corpus: Corpus,
   context: CutContext,
 ): Promise<CutDocument> {
   const { text } = document;
   const { title, uri, language } = document.citation;
-  const { injectionSuspected } = screenText(title === undefined ? text : `${title}\n${text}`);
-  if (injectionSuspected && corpus.screening === "refuse")
-    throw invalidParams({
-      field: `${path}.text`,
-      detail: "the corpus refuses text that looks like instructions to a model or hides some",
-    });
   const quarantined = injectionSuspected && corpus.screening === "quarantine";
   if (quarantined)
     context.notes.push(`${path} was quarantined: its text looks like instructions to a model or hides some`);

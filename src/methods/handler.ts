@@ -7,6 +7,7 @@ import type { Database } from "../db/database.ts";
 import type { Fetcher } from "../fetch/fetch-text.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { Reranker } from "../models/reranker.ts";
+import type { TextClassifier } from "../models/text-classifier.ts";
 import type { TextGenerator } from "../models/text-generator.ts";
 import type { Observe } from "../observability/observation.ts";
 import type { Progress } from "../protocol/wire.ts";
@@ -39,6 +40,8 @@ export interface Services {
   readonly generator: TextGenerator | undefined;
   /** Undefined when it is switched off. */
   readonly fetcher: Fetcher | undefined;
+  /** Undefined: the screen's own rules judge texts alone. */
+  readonly classifier: TextClassifier | undefined;
   readonly observe: Observe;
 }
 

@@ -16,6 +16,8 @@ export const indexAdd: Handler = async (params, call, services) => {
     by: call.principal,
     fields: services.offer.add.fields,
     ...services.config.indexing,
+    classifier: services.classifier,
+    observe: services.observe,
     contexts: services.generator && {
       generator: services.generator,
       maxContextualChunks: services.config.limits.maxContextualChunks,

@@ -68,6 +68,7 @@ describe("a first start", () => {
       reranker: undefined,
       generator: undefined,
       fetcher: undefined,
+      classifier: undefined,
       observe,
     };
   }

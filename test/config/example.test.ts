@@ -94,8 +94,11 @@ describe("config.example.yaml", () => {
         /^( {4})#(provider|url|model|apiKey|dimension|maxTokens|batch|concurrency|timeoutMs|retries|queryPrefix|documentPrefix):/gm,
         "$1$2:",
       )
-      .replace(/^( {2})#(reranker|generator|redis):/gm, "$1$2:")
-      .replace(/^( {4})#(method|maxCandidates|temperature|maxTokensName|reasoningTokens|keyPrefix):/gm, "$1$2:");
+      .replace(/^( {2})#(reranker|generator|redis|classifier):/gm, "$1$2:")
+      .replace(
+        /^( {4})#(method|maxCandidates|temperature|maxTokensName|reasoningTokens|keyPrefix|labels|threshold|windowCharacters|onFailure):/gm,
+        "$1$2:",
+      );
     const issuer = openai
       .replace("  issuers: [] ", "  issuers: ")
       .replace(/^ {4}#- issuer:/m, "    - issuer:")
@@ -109,10 +112,14 @@ describe("config.example.yaml", () => {
 
     expect(config.models.embedding).toMatchObject({ provider: "openai", batch: 64, retries: 2 });
     const server = { url: "http://127.0.0.1:1/v1", model: "m" };
-    const { models } = configSchema.parse({ models: { reranker: { provider: "tei", ...server }, generator: server } });
+    const labels = ["INJECTION", "JAILBREAK"];
+    const { models } = configSchema.parse({
+      models: { reranker: { provider: "tei", ...server }, generator: server, classifier: { url: server.url, labels } },
+    });
     const own = { url: expect.any(String), model: expect.any(String), apiKey: "change-me" };
     expect(config.models.reranker).toEqual({ ...models.reranker, ...own, batch: 32 });
     expect(config.models.generator).toEqual({ ...models.generator, ...own });
+    expect(config.models.classifier).toEqual({ ...models.classifier, url: own.url, apiKey: own.apiKey });
     expect(config.auth.issuers).toEqual([
       {
         issuer: "https://idp.example.org/",

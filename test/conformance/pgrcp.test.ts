@@ -61,6 +61,7 @@ beforeAll(async () => {
     reranker: testReranker(),
     generator: testGenerator(),
     fetcher: undefined,
+    classifier: undefined,
     observe: () => {},
   };
   server = await startServer({ services, operator: undefined, close: async () => {} });

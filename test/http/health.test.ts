@@ -20,6 +20,7 @@ async function statuses(database: boolean, model: boolean): Promise<Record<"heal
     reranker: undefined,
     generator: undefined,
     fetcher: undefined,
+    classifier: undefined,
     observe: () => {},
   };
   const server = await startServer({ services, operator: undefined, close: async () => {} });

@@ -387,6 +387,8 @@ test("a corpus made meanwhile with other settings is not written with the wrong 
     },
     fields: offer.add.fields,
     ...configSchema.parse({}).indexing,
+    classifier: undefined,
+    observe: () => {},
     contexts: undefined,
     fetch: undefined,
     create: "corpus" as const,

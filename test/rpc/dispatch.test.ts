@@ -34,6 +34,7 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
     reranker: undefined,
     generator: undefined,
     fetcher: undefined,
+    classifier: undefined,
     observe: (observation) => void observations.push(observation),
   };
   const sessions = createSessions(new DatabaseSessionStore(NO_DATABASE, config.sessions), advertisedBy(services));

@@ -13,6 +13,7 @@ import { offerOf } from "../../src/methods/offer.ts";
 import { retrieve } from "../../src/methods/retrieve.ts";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import type { Reranker } from "../../src/models/reranker.ts";
+import type { TextClassifier } from "../../src/models/text-classifier.ts";
 import type { TextGenerator } from "../../src/models/text-generator.ts";
 import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
 import { testEmbeddingModel } from "./test-embedding.ts";
@@ -44,6 +45,8 @@ export function callerOf(
     embedding?: EmbeddingModel;
     reranker?: Reranker;
     generator?: TextGenerator;
+    classifier?: TextClassifier;
+    signal?: AbortSignal;
     report?: Call["report"];
   } = {},
 ): Caller {
@@ -58,6 +61,7 @@ export function callerOf(
     reranker,
     generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
+    classifier: options.classifier,
     observe: () => {},
   };
   const principal: Principal = {
@@ -79,7 +83,11 @@ export function callerOf(
       { ...params },
       {
         ...{ principal, corpus, capabilities: capabilitiesFor(services, principal) },
-        ...{ signal: new AbortController().signal, remainingMs: () => 30_000, report: options.report },
+        ...{
+          signal: options.signal ?? new AbortController().signal,
+          remainingMs: () => 30_000,
+          report: options.report,
+        },
       },
       services,
     );

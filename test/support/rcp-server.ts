@@ -13,6 +13,7 @@ import type { Handler, Services } from "../../src/methods/handler.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import type { Reranker } from "../../src/models/reranker.ts";
+import type { TextClassifier } from "../../src/models/text-classifier.ts";
 import type { TextGenerator } from "../../src/models/text-generator.ts";
 import type { Observation } from "../../src/observability/observation.ts";
 import { METHOD_NAMES, type MethodName } from "../../src/protocol/methods.ts";
@@ -36,6 +37,7 @@ export interface RcpServerParts {
   readonly embedding?: EmbeddingModel;
   readonly reranker?: Reranker;
   readonly generator?: TextGenerator;
+  readonly classifier?: TextClassifier;
   /** To share one between servers; a new one when absent. */
   readonly issuer?: TestIssuer;
   /** The verifier of tokens that `issuer` mints, when absent. */
@@ -106,6 +108,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     reranker: parts.reranker,
     generator: parts.generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,
+    classifier: parts.classifier,
     observe,
   };
   const store = new DatabaseSessionStore(database, config.sessions);

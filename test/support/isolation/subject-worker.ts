@@ -81,6 +81,7 @@ const server = await startServer({
     reranker: testReranker(),
     generator: testGenerator(),
     fetcher: undefined,
+    classifier: undefined,
     observe,
   },
   operator: undefined,
