@@ -41,7 +41,7 @@ type Headers = readonly (readonly [string, string])[];
 /** One client of a mixed run. Its answers are counted and otherwise thrown away; what the server issued is kept to be searched for. */
 export class MixedClient {
   readonly codes = new Map<string, number>();
-  /** Sessions and cursors. */
+  /** Sessions and cursors: the first three and the last three, since each is searched for in hundreds of megabytes. */
   readonly issued: string[] = [];
   readonly #port: number;
   readonly #tokens: Tokens;
@@ -221,11 +221,16 @@ export class MixedClient {
     ];
   }
 
+  #keep(secret: string): void {
+    this.issued.push(secret);
+    if (this.issued.length > 6) this.issued.splice(3, 1);
+  }
+
   async #page(): Promise<void> {
     const params = { query: this.#planted.text("query"), k: 1, includeVectors: true };
     const cursor = (await this.#call("retrieve", params))?.result?.nextCursor;
     if (typeof cursor !== "string") return;
-    this.issued.push(cursor);
+    this.#keep(cursor);
     await this.#call("retrieve", { ...params, cursor });
   }
 
@@ -234,7 +239,7 @@ export class MixedClient {
     const opened = await this.#call("initialize", { protocolVersion: 1, client, capabilities: { log: {} } });
     const session = (opened?.result?._meta as { session?: unknown } | undefined)?.session;
     if (typeof session !== "string") return;
-    this.issued.push(session);
+    this.#keep(session);
     const headers = [["rcp-session", session]] as const;
     await Promise.all([
       this.#call("retrieve", { query: this.#planted.text("query") }, { headers }),
