@@ -43,10 +43,10 @@ export function pacedBody(raw: ServerResponse, { maxBufferedBytes, stallMs }: Pa
   return {
     stream,
     offer(text) {
-      const bytes = Buffer.from(text);
-      if (rest !== undefined || stream.destroyed || waiting() + bytes.length > maxBufferedBytes) return false;
-      handedOn += bytes.length;
-      stream.push(bytes);
+      const bytes = Buffer.byteLength(text);
+      if (rest !== undefined || stream.destroyed || waiting() + bytes > maxBufferedBytes) return false;
+      handedOn += bytes;
+      stream.push(text);
       return true;
     },
     end(all) {

@@ -21,7 +21,7 @@ const THINK_MS = 8_000;
 const WARM_MS = 10_000;
 const RUN_MS = 60_000;
 const STALL_MS = 5_000;
-/** 100 hits with their texts come to more than the kernel takes for a reader with a small buffer. */
+/** 60 hits with their texts come to 4 MB: the kernel takes 3 MB for a reader of nothing, and the server has to wait with the rest. */
 const TEXT_BYTES = 70_000;
 const DOCUMENTS = 120;
 
@@ -46,6 +46,7 @@ beforeAll(async () => {
     database: deployment.settings,
     auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
     rateLimit: { enabled: false },
+    limits: { maxHitCharacters: 10_000_000 },
     models: { embedding: embedding.settings },
     log: { level: "warn" },
   };
@@ -141,10 +142,12 @@ async function measure(ms: number, withSlow: boolean) {
   return { times: await reading, slow: await slow, early, late };
 }
 
-// Takes two minutes and all of a small machine.
+// Takes three minutes and all of a small machine.
 describe.runIf(isAsked)(`${CLIENTS} streams at a time`, () => {
   test("go on as before beside one reader that reads nothing, and memory stays where it was", async () => {
     const alone = await measure(RUN_MS / 2, false);
+    // The first answers of 4 MB let the heap grow to its working size, which is not what is measured here.
+    await measure(RUN_MS, true);
     const beside = await measure(RUN_MS, true);
 
     console.info(

@@ -10,7 +10,7 @@ import sys
 import time
 
 host, port, token, seconds, pause = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4]), float(sys.argv[5])
-params = {"query": "word", "k": 100, "candidateK": 100, "_meta": {"progressToken": "slow"}}
+params = {"query": "word", "k": 60, "candidateK": 100, "_meta": {"progressToken": "slow"}}
 body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "retrieve", "params": params})
 request = (
     f"POST /rcp/retrieve HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nAccept: text/event-stream\r\n"
