@@ -24,13 +24,13 @@ create table pgrcp_state.feedback (
   primary key (tenant_id, call_id, place)
 );
 
-create index feedback_expiry on pgrcp_state.feedback (tenant_id, expires_at);
+create index feedback_expiry on pgrcp_state.feedback (tenant_id, expires_at) include (issuer, subject);
 
 select pgrcp_admin.protect_tenant_table('pgrcp_state.feedback', '{pgrcp_state}');
 
 -- What was said is not taken back before its time.
 create policy feedback_expired_only on pgrcp_state.feedback as restrictive for delete to pgrcp_state using (expires_at <= now());
 
--- What was said is not for the server to read: it counts what there is and deletes what has expired.
-grant select (tenant_id, expires_at), insert, delete on pgrcp_state.feedback to pgrcp_state;
+-- What was said is not for the server to read: it counts what there is, of a tenant and of a caller, and deletes what has expired.
+grant select (tenant_id, issuer, subject, expires_at), insert, delete on pgrcp_state.feedback to pgrcp_state;
 grant select, insert, update, delete on pgrcp_state.feedback to pgrcp_operator;

@@ -126,6 +126,7 @@ const feedback = z
   .strictObject({
     retentionDays: days.default(30),
     maxSignalsPerTenant: positive.default(100_000),
+    maxSignalsPerPrincipal: positive.default(10_000),
     storeQueries: z.boolean().default(false),
   })
   .prefault({});

@@ -29,5 +29,6 @@ export const feedback: Handler = async (params, call, services) => {
     { signal: call.signal, timeoutMs: call.remainingMs() },
   );
   if (kept.length === signals.length) return { accepted: kept.length };
-  return { accepted: kept.length, _meta: { notes: ["no room for more feedback (feedback.maxSignalsPerTenant)"] } };
+  const note = "no room for more feedback (feedback.maxSignalsPerPrincipal, feedback.maxSignalsPerTenant)";
+  return { accepted: kept.length, _meta: { notes: [note] } };
 };

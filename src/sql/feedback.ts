@@ -21,13 +21,14 @@ export interface FeedbackCall {
 export interface FeedbackRoom {
   readonly retentionDays: number;
   readonly maxSignalsPerTenant: number;
+  readonly maxSignalsPerPrincipal: number;
 }
 
-/** A row for each signal that was kept: the first ones, as far as the tenant has room. */
+/** A row for each signal that was kept: the first ones, as far as the tenant and the caller have room. */
 export function insertFeedback(
   call: FeedbackCall,
   signals: readonly FeedbackSignal[],
-  { retentionDays, maxSignalsPerTenant }: FeedbackRoom,
+  { retentionDays, maxSignalsPerTenant, maxSignalsPerPrincipal }: FeedbackRoom,
 ): Statement<true> {
   const flag = (name: "used" | "cited" | "helpful" | "poisonSuspected" | "injectionSuspected") =>
     signals.map((signal) => text(signal[name]));
@@ -36,7 +37,7 @@ export function insertFeedback(
 select ${call.tenantId}, ${call.callId}::uuid, s.place, ${call.corpus}, ${call.issuer}, ${call.subject}, ${call.client}, ${call.sessionHash}::bytea, case when s.place = 1 then ${call.query} end, s.hit_id, s.used, s.cited, s.helpful, s.reward, s.poison_suspected, s.injection_suspected, now() + make_interval(days => ${retentionDays}::int)
 from unnest(${signals.map(({ hitId }) => hitId)}::text[], ${flag("used")}::boolean[], ${flag("cited")}::boolean[], ${flag("helpful")}::boolean[], ${signals.map(({ reward }) => text(reward))}::float8[], ${flag("poisonSuspected")}::boolean[], ${flag("injectionSuspected")}::boolean[])
 with ordinality as s(hit_id, used, cited, helpful, reward, poison_suspected, injection_suspected, place)
-order by s.place limit greatest(0, ${maxSignalsPerTenant}::bigint - (select count(*) from pgrcp_state.feedback where tenant_id = ${call.tenantId}))
+order by s.place limit (select greatest(0, least(${maxSignalsPerTenant}::bigint - count(*), ${maxSignalsPerPrincipal}::bigint - count(*) filter (where issuer = ${call.issuer} and subject = ${call.subject}))) from pgrcp_state.feedback where tenant_id = ${call.tenantId})
 returning true as kept`,
     () => true,
   );

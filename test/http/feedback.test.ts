@@ -107,11 +107,25 @@ describe("RCP §7.16, feedback", () => {
     const third = await send({ signals }, narrow);
 
     expectValidSuccess("feedback", second.body);
-    const notes = ["no room for more feedback (feedback.maxSignalsPerTenant)"];
+    const notes = ["no room for more feedback (feedback.maxSignalsPerPrincipal, feedback.maxSignalsPerTenant)"];
     expect(second.body?.result).toEqual({ accepted: 1, _meta: { notes } });
     expect(third.body?.result).toEqual({ accepted: 0, _meta: { notes } });
     expect((await rows()).map((row) => row.hit_id)).toEqual(["a", "b", "a"]);
     expect((await other.send({ signals }, narrow)).body?.result).toEqual({ accepted: 2 });
+    await narrow.close();
+  });
+
+  test("a caller has a share of the room, and the others have the rest", async () => {
+    const narrow = await serve({ feedback: { maxSignalsPerTenant: 4, maxSignalsPerPrincipal: 3 } });
+    const { tenant, send } = await caller();
+    const bob = await issuer.mint({ tenant, subject: "bob", credentials: CREDENTIALS });
+    const say = async (token: string) =>
+      (await narrow.call("feedback", { signals: [{ hitId: "a" }, { hitId: "b" }] }, { token })).body?.result?.accepted;
+
+    expect((await send({ signals: [{ hitId: "a" }, { hitId: "b" }] }, narrow)).body?.result).toEqual({ accepted: 2 });
+    expect((await send({ signals: [{ hitId: "a" }, { hitId: "b" }] }, narrow)).body?.result?.accepted).toBe(1);
+
+    expect([await say(bob), await say(bob)]).toEqual([1, 0]);
     await narrow.close();
   });
 

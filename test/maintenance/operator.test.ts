@@ -278,10 +278,10 @@ describe("documents", () => {
 });
 
 describe("feedback", () => {
-  const signal = (place: number, subject: string, hitId: string, said: Readonly<Record<string, unknown>>) =>
+  const signal = (place: number, subject: string, hitId: string, said: Readonly<Record<string, unknown>>, days = 1) =>
     compile(
       sql`insert into pgrcp_state.feedback (tenant_id, call_id, place, corpus, issuer, subject, client, hit_id, used, helpful, reward, injection_suspected, expires_at)
-select 'heard', '00000000-0000-4000-8000-000000000001', ${place}, 'default', 'i', ${subject}, 'c', ${hitId}, used, helpful, reward, injection_suspected, now()
+select 'heard', '00000000-0000-4000-8000-000000000001', ${place}, 'default', 'i', ${subject}, 'c', ${hitId}, used, helpful, reward, injection_suspected, now() + make_interval(days => ${days}::int)
 from json_populate_record(null::pgrcp_state.feedback, ${JSON.stringify(said)}::json)`,
       noRows,
     );
@@ -295,6 +295,7 @@ from json_populate_record(null::pgrcp_state.feedback, ${JSON.stringify(said)}::j
         signal(3, "b", "liked", { helpful: false, reward: -0.5 }),
         signal(4, "b", "feared", { injection_suspected: true }),
         signal(5, "c", "mentioned", {}),
+        signal(6, "c", "past its time", { injection_suspected: true }, -1),
       ];
       for (const one of signals) await transaction.query(one);
     });

@@ -276,7 +276,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "corpora-count-others": ["reader", countOtherCorpora(CORPUS.tenantId, undefined)],
   "corpora-count-others-named": ["reader", countOtherCorpora(CORPUS.tenantId, [CORPUS.name])],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
-  "feedback-insert": ["state", insertFeedback(FEEDBACK, SIGNALS, { retentionDays: 30, maxSignalsPerTenant: 100_000 })],
+  "feedback-insert": [
+    "state",
+    insertFeedback(FEEDBACK, SIGNALS, {
+      retentionDays: 30,
+      maxSignalsPerTenant: 100_000,
+      maxSignalsPerPrincipal: 10_000,
+    }),
+  ],
   "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],
   "feedback-delete-expired-everywhere": ["operator", deleteExpiredFeedback(undefined)],
   "feedback-list": ["operator", selectFeedback(CORPUS.tenantId, 100)],
