@@ -7,6 +7,7 @@ import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corp
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { listFeedback } from "../maintenance/feedback.ts";
 import { purgeDocuments } from "../maintenance/purge.ts";
+import { quarantineSuspected } from "../maintenance/quarantine.ts";
 import { listSources, restoreSource, revokeSource } from "../maintenance/sources.ts";
 import { createTenant, listTenants } from "../maintenance/tenants.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
@@ -112,6 +113,12 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     "feedback.list",
     command(z.strictObject({ tenant: text, limit: z.int().min(1) }), ({ database }, { tenant, limit }) =>
       rowsOf(listFeedback(database, tenant, limit)),
+    ),
+  ],
+  [
+    "feedback.quarantine",
+    command(z.strictObject({ tenant: text.optional(), dryRun: z.boolean() }), ({ database, config }, options) =>
+      quarantineSuspected(database, config.feedback.quarantineAfter, options),
     ),
   ],
   [

@@ -127,6 +127,7 @@ const feedback = z
     retentionDays: days.default(30),
     maxSignalsPerTenant: positive.default(100_000),
     maxSignalsPerPrincipal: positive.default(10_000),
+    quarantineAfter: positive.optional(),
     storeQueries: z.boolean().default(false),
   })
   .prefault({});

@@ -185,7 +185,7 @@ as c(chunk_no, doc_id, ordinal, terms, start_offset, end_offset, embedding${list
 export interface NewVersion {
   readonly counters: CorpusCounters;
   readonly token: string;
-  readonly action: "add" | "delete" | "revoke" | "restore" | "purge";
+  readonly action: "add" | "delete" | "revoke" | "restore" | "purge" | "quarantine";
   /** How many documents it was about, for the audit record. */
   readonly documents: number;
   readonly issuer: string;

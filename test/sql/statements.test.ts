@@ -23,6 +23,7 @@ import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
 import { selectFeedback } from "../../src/sql/operator.ts";
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
+import { insertQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -287,6 +288,9 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "feedback-delete-expired": ["state", deleteExpiredFeedback(CORPUS.tenantId)],
   "feedback-delete-expired-everywhere": ["operator", deleteExpiredFeedback(undefined)],
   "feedback-list": ["operator", selectFeedback(CORPUS.tenantId, 100)],
+  "feedback-suspected": ["operator", selectSuspected(CORPUS.tenantId, undefined, 3)],
+  "feedback-suspected-corpus": ["operator", selectSuspected(KEY.tenantId, KEY.corpus, 3)],
+  "feedback-quarantine": ["operator", insertQuarantined(KEY, ["a", "b"], 7)],
   "audit-refusals": ["state", recordRefusals(REFUSED)],
   "audit-command": ["operator", recordCommand({ ...KEY, action: "withdraw", version: 7, count: 2 })],
   "audit-list": ["operator", selectAudit(KEY.tenantId, "2026-01-31T00:00:00.000Z")],

@@ -22,6 +22,7 @@ const OPERATORS_OWN: ReadonlySet<string> = new Set([
   "audit.ts",
   "operator.ts",
   "purge.ts",
+  "quarantine.ts",
   "retention.ts",
   "sources.ts",
 ]);
