@@ -75,6 +75,8 @@ const database = z
     state: login("pgrcp_state"),
     operator: login("pgrcp_operator"),
     poolSize: positive.default(10),
+    /** Of poolSize, rounded up. */
+    poolTenantShare: z.number().gt(0).max(1).default(0.8),
     poolWaitMs: milliseconds.default(2_000),
     connectTimeoutMs: milliseconds.default(5_000),
     preparedStatements: z.boolean().default(false),
@@ -183,6 +185,18 @@ const retrieval = z
   })
   .prefault({});
 
+const turns = (running: number, waiting: number) =>
+  z.strictObject({ running: positive.default(running), waiting: positive.default(waiting) }).prefault({});
+
+const load = z
+  .strictObject({
+    reads: turns(64, 2_048),
+    writes: turns(16, 256),
+    /** Of each number, rounded up. */
+    tenantShare: z.number().gt(0).max(1).default(0.5),
+  })
+  .prefault({});
+
 const retention = z
   .strictObject({
     versionHours: hours.default(24),
@@ -228,6 +242,7 @@ export const configSchema = z.strictObject({
   rateLimit,
   filter,
   limits,
+  load,
   retrieval,
   retention,
   redaction,

@@ -54,7 +54,7 @@ export class LeasedAdminConnection implements AdminConnection {
   }
 
   async #with<Result>(work: (lease: Lease) => Promise<Result>): Promise<Result> {
-    const lease = await this.#source.acquire(NEVER);
+    const lease = await this.#source.acquire(NEVER, undefined);
     try {
       const result = await work(lease);
       lease.release();

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import type pg from "pg";
+import type { TenantId } from "../catalog/corpus.ts";
+import { FairTurns } from "../load/fair-turns.ts";
 import type { Observe } from "../observability/observation.ts";
 import { backendUnavailable, ErrorCode } from "../protocol/errors.ts";
 import { runBatch } from "./batch.ts";
 import { type EmbeddedSession, startSession } from "./embedded-session.ts";
 import type { EmbeddedWorkerData, EmbeddedWorkerMessage, EmbeddedWorkerRequest } from "./embedded-worker.ts";
 import type { Lease } from "./lease.ts";
-import { OneAtATime } from "./one-at-a-time.ts";
 import { orAborted } from "./or-aborted.ts";
 
 export interface EngineOptions {
@@ -32,7 +33,7 @@ const request = (worker: Worker, message: EmbeddedWorkerRequest): void => worker
  */
 export class EmbeddedEngine {
   readonly #data: EmbeddedWorkerData;
-  readonly #turns: OneAtATime;
+  readonly #turns: FairTurns;
   readonly #runawayMs: number;
   readonly #observe: Observe;
   #session: EmbeddedSession;
@@ -42,7 +43,9 @@ export class EmbeddedEngine {
     const { waitMs, runawayMs = RUNAWAY_MS, observe = () => {} } = options;
     this.#data = data;
     this.#session = session;
-    this.#turns = new OneAtATime(waitMs);
+    const detail = "the embedded database is busy";
+    const busy = () => backendUnavailable({ retryable: true, retryAfterMs: waitMs, detail });
+    this.#turns = new FairTurns({ places: 1, waitMs, busy });
     this.#runawayMs = runawayMs;
     this.#observe = observe;
     this.#watch(session);
@@ -53,26 +56,27 @@ export class EmbeddedEngine {
     return new EmbeddedEngine(data, await startSession(data), options);
   }
 
-  async acquire(signal: AbortSignal, patient = false): Promise<Lease> {
-    await this.#turns.enter(signal, patient);
+  /** @param patient waits its turn without end */
+  async acquire(signal: AbortSignal, party: TenantId | undefined, patient = false): Promise<Lease> {
+    const leave = await this.#turns.enter(signal, party, patient);
     const opening = this.#running();
     try {
       const { worker, client } = await orAborted(opening, signal);
       return {
         client,
-        release: () => this.#turns.leave(),
-        abandon: (running) => void this.#settle(worker, client, running),
+        release: leave,
+        abandon: (running) => void this.#settle(worker, client, running).then(leave),
       };
     } catch (error) {
       // Whoever is next must not start a second thread beside one that is still starting.
-      void opening.catch(() => {}).then(() => this.#turns.leave());
+      void opening.catch(() => {}).then(leave);
       throw error;
     }
   }
 
   /** The whole data directory as a tar file, to start another database from. */
   async dump(): Promise<Uint8Array> {
-    const lease = await this.acquire(new AbortController().signal, true);
+    const lease = await this.acquire(new AbortController().signal, undefined, true);
     try {
       const { worker } = this.#session;
       const tar = new Promise<Uint8Array>((resolve) => {
@@ -94,7 +98,7 @@ export class EmbeddedEngine {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#turns.enter(new AbortController().signal, true);
+    await this.#turns.enter(new AbortController().signal, undefined, true);
     const { worker, ended, hasEnded } = this.#session;
     if (hasEnded()) return;
     request(worker, { kind: "close" });
@@ -110,7 +114,6 @@ export class EmbeddedEngine {
     const runaway = sleep(this.#runawayMs, late, { ref: false });
     const outcome = await Promise.race([rolledBack, runaway]).catch(() => late);
     if (outcome === late) await worker.terminate();
-    this.#turns.leave();
   }
 
   /** The thread that runs, or a new one for one that has ended, where the data outlives it. A start that fails is tried again. */

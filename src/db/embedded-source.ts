@@ -1,3 +1,4 @@
+import type { TenantId } from "../catalog/corpus.ts";
 import type { BatchStatement } from "./batch.ts";
 import type { Access } from "./database.ts";
 import type { EmbeddedEngine } from "./embedded-engine.ts";
@@ -21,8 +22,8 @@ export class EmbeddedSource implements LeaseSource {
   }
 
   /** Operators wait their turn without end: a long import must not fail because the server is busy. */
-  acquire(signal: AbortSignal): Promise<Lease> {
-    return this.#engine.acquire(signal, this.#role === "operator" || this.#role === "migrate");
+  acquire(signal: AbortSignal, party: TenantId | undefined): Promise<Lease> {
+    return this.#engine.acquire(signal, party, this.#role === "operator" || this.#role === "migrate");
   }
 
   preamble(access: Access | undefined): BatchStatement {

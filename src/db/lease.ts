@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { TenantId } from "../catalog/corpus.ts";
 import type { BatchStatement } from "./batch.ts";
 import type { Access, DatabaseRole } from "./database.ts";
 
@@ -20,8 +21,8 @@ export interface Lease {
 
 /** Where leases come from, and what a transaction there must begin with. */
 export interface LeaseSource {
-  /** @throws RpcError -32010 when none is free in time; the signal's reason when it aborts first */
-  acquire(signal: AbortSignal): Promise<Lease>;
+  /** Tenants that wait take turns. @throws RpcError -32010 when none is free in time; the signal's reason when it aborts first */
+  acquire(signal: AbortSignal, party: TenantId | undefined): Promise<Lease>;
   /**
    * Sets tenant and credentials (and the role, where the login does not fix it) and the statement timeout, for this transaction
    * only.

@@ -51,11 +51,11 @@ export class LeasedOperatorDatabase implements OperatorDatabase {
     const begin = this.#hold ? [] : [compile(sql`begin isolation level repeatable read read only`, noRows)];
     const end = compile(this.#hold ? sql`close ${identifier(cursor)}` : sql`commit`, noRows);
 
-    let lease: Lease | undefined = await this.#source.acquire(NEVER);
+    let lease: Lease | undefined = await this.#source.acquire(NEVER, undefined);
     try {
       await runBatch(lease.client, [...begin, preamble, declare]);
       for (;;) {
-        lease ??= await this.#source.acquire(NEVER);
+        lease ??= await this.#source.acquire(NEVER, undefined);
         const [rows] = await runBatch(lease.client, [fetch]);
         if (rows === undefined || rows.length === 0) return;
         if (this.#hold) {
@@ -65,7 +65,7 @@ export class LeasedOperatorDatabase implements OperatorDatabase {
         yield rows.map(fetch.decode);
       }
     } finally {
-      lease ??= await this.#source.acquire(NEVER);
+      lease ??= await this.#source.acquire(NEVER, undefined);
       const { release, abandon } = lease;
       await runBatch(lease.client, [end]).then(release, () => abandon());
     }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
+import { FairTurns } from "../load/fair-turns.ts";
 import type { Observe } from "../observability/observation.ts";
-import { backendUnavailable } from "../protocol/errors.ts";
+import { backendUnavailable, type RpcError } from "../protocol/errors.ts";
 import type { BatchStatement } from "./batch.ts";
 import { requestCancel } from "./cancel-request.ts";
 import type { Access } from "./database.ts";
@@ -18,6 +20,8 @@ const SET_ACCESS =
 
 export interface PoolLimits {
   readonly size: number;
+  /** Most connections of one tenant. */
+  readonly sizePerTenant: number;
   readonly waitMs: number;
   readonly connectTimeoutMs: number;
   readonly preparedStatements: boolean;
@@ -25,6 +29,7 @@ export interface PoolLimits {
 
 export const poolLimitsOf = ({ database }: Config): PoolLimits => ({
   size: database.poolSize,
+  sizePerTenant: Math.ceil(database.poolSize * database.poolTenantShare),
   waitMs: database.poolWaitMs,
   connectTimeoutMs: database.connectTimeoutMs,
   preparedStatements: database.preparedStatements,
@@ -43,12 +48,20 @@ export class RolePool implements LeaseSource {
   readonly #pool: pg.Pool;
   readonly #role: ConnectionRole;
   readonly #limits: PoolLimits;
+  /** As many places as the pool has connections, so that nobody waits within it, where all would be one queue. */
+  readonly #turns: FairTurns;
   readonly #observe: Observe;
   readonly nameOf: (text: string) => string | undefined;
 
   constructor(role: ConnectionRole, connection: pg.ClientConfig, limits: PoolLimits, observe: Observe) {
     this.#role = role;
     this.#limits = limits;
+    this.#turns = new FairTurns({
+      places: limits.size,
+      placesPerParty: limits.sizePerTenant,
+      waitMs: limits.waitMs,
+      busy: () => this.#unavailable("every database connection is in use"),
+    });
     this.#observe = observe;
     this.nameOf = limits.preparedStatements ? statementNames() : () => undefined;
     const options = { ...connection, connectionTimeoutMillis: limits.connectTimeoutMs, keepAlive: true };
@@ -61,12 +74,18 @@ export class RolePool implements LeaseSource {
     });
   }
 
-  async acquire(signal: AbortSignal): Promise<Lease> {
-    const client = await this.#connect(signal);
+  async acquire(signal: AbortSignal, party: TenantId | undefined): Promise<Lease> {
+    const startedAt = performance.now();
+    const leave = await this.#turns.enter(signal, party);
+    const leftMs = this.#limits.waitMs - (performance.now() - startedAt);
+    const client = await this.#connect(signal, leftMs, leave);
     return {
       client,
-      release: () => client.release(),
-      abandon: (running) => void this.#destroy(client, running),
+      release: () => {
+        client.release();
+        leave();
+      },
+      abandon: (running) => void this.#destroy(client, running).then(leave),
     };
   }
 
@@ -82,23 +101,30 @@ export class RolePool implements LeaseSource {
     await this.#pool.end();
   }
 
-  /** The pool cannot be told to stop waiting, so a connection that comes too late goes straight back. */
-  async #connect(signal: AbortSignal): Promise<pg.PoolClient> {
-    signal.throwIfAborted();
+  /**
+   * The pool cannot be told to stop connecting, so a connection that comes too late goes straight back.
+   *
+   * @param leave ends the turn, when there will be no connection
+   */
+  async #connect(signal: AbortSignal, waitMs: number, leave: () => void): Promise<pg.PoolClient> {
+    if (signal.aborted) {
+      leave();
+      throw signal.reason;
+    }
     const pending = this.#pool.connect();
     return await new Promise((resolve, reject) => {
-      const leave = (reason: unknown) => {
+      let hasGivenUp = false;
+      const giveUp = (reason: unknown) => {
+        hasGivenUp = true;
         off();
         reject(reason);
-        pending.then((client) => client.release()).catch(() => {});
+        pending
+          .then((client) => client.release())
+          .catch(() => {})
+          .finally(leave);
       };
-      const abort = () => leave(signal.reason);
-      const full = () => {
-        const inUse = this.#pool.totalCount >= this.#limits.size;
-        const detail = inUse ? "every database connection is in use" : "the database does not answer";
-        leave(backendUnavailable({ retryable: true, retryAfterMs: this.#limits.waitMs, detail }));
-      };
-      const timer = setTimeout(full, this.#limits.waitMs);
+      const abort = () => giveUp(signal.reason);
+      const timer = setTimeout(() => giveUp(this.#unavailable("the database does not answer")), waitMs);
       signal.addEventListener("abort", abort, { once: true });
       const off = () => {
         clearTimeout(timer);
@@ -110,11 +136,17 @@ export class RolePool implements LeaseSource {
           resolve(client);
         },
         (error: unknown) => {
+          if (hasGivenUp) return;
           off();
           reject(error);
+          leave();
         },
       );
     });
+  }
+
+  #unavailable(detail: string): RpcError {
+    return backendUnavailable({ retryable: true, retryAfterMs: this.#limits.waitMs, detail });
   }
 
   /** Cancels what runs and destroys the connection. The place in the pool is held until then: abandoned work stays bounded. */

@@ -82,17 +82,18 @@ export function readInBatch<const Statements extends readonly Statement<unknown>
   limits?: StatementLimits,
 ): Promise<RowsOf<Statements>> {
   return runTransaction(limits, (signal, timeoutMs) =>
-    readOnce(source, source.preamble(access, timeoutMs), statements, signal),
+    readOnce(source, access, source.preamble(access, timeoutMs), statements, signal),
   );
 }
 
 async function readOnce<const Statements extends readonly Statement<unknown>[]>(
   source: LeaseSource,
+  access: Access | undefined,
   preamble: BatchStatement,
   statements: Statements,
   signal: AbortSignal,
 ): Promise<RowsOf<Statements>> {
-  const lease = await source.acquire(signal);
+  const lease = await source.acquire(signal, access?.tenantId);
   const running = runBatch(lease.client, [preamble, ...statements.map((statement) => named(source, statement))]);
   let rows: Awaited<typeof running>;
   try {
@@ -118,17 +119,18 @@ export function writeInTransaction<Result>(
   limits?: StatementLimits,
 ): Promise<Result> {
   return runTransaction(limits, (signal, timeoutMs) =>
-    writeOnce(source, source.preamble(access, timeoutMs), work, signal),
+    writeOnce(source, access, source.preamble(access, timeoutMs), work, signal),
   );
 }
 
 async function writeOnce<Result>(
   source: LeaseSource,
+  access: Access | undefined,
   preamble: BatchStatement,
   work: (transaction: TenantTransaction) => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
-  const lease = await source.acquire(signal);
+  const lease = await source.acquire(signal, access?.tenantId);
   let inFlight: Promise<unknown> = Promise.resolve();
   let failed: unknown;
   let open = true;

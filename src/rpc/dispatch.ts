@@ -7,6 +7,7 @@ import { ErrorCode, RpcError } from "../protocol/errors.ts";
 import { type CallMessage, type Message, readId } from "../protocol/message.ts";
 import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member } from "../protocol/params.ts";
+import { createAdmission } from "./admission.ts";
 import { answerBatch } from "./batch.ts";
 import { deadlineOf, traceIdOf } from "./call-meta.ts";
 import { withDeadline } from "./deadline.ts";
@@ -50,6 +51,7 @@ const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Confi
 export function createDispatcher({ services, handlers, sessions, refusals }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
   const inFlight = createInFlight();
+  const admission = createAdmission(config);
   const rungs = { services, handlers, sessions };
 
   async function answer(message: Message, arrival: Arrival): Promise<string | undefined> {
@@ -81,9 +83,14 @@ export function createDispatcher({ services, handlers, sessions, refusals }: Dis
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) =>
-        cancellable(call, request, deadline.cancel, () =>
-          climb({ call, request, deadline, notifier, observe: observeCall }, rungs),
-        ),
+        cancellable(call, request, deadline.cancel, async () => {
+          const leave = await admission.enter(call.method, request.principal.tenantId, deadline.signal);
+          try {
+            return await climb({ call, request, deadline, notifier, observe: observeCall }, rungs);
+          } finally {
+            leave();
+          }
+        }),
       );
       return settle(0, encodeResult(call.id, result));
     } catch (error) {

@@ -92,7 +92,7 @@ for (const { role, credential, others } of ROLES) {
     });
 
     test("cannot read over a connection on which nobody has set one yet", async () => {
-      const lease = await (await freshSource(role)).acquire(new AbortController().signal);
+      const lease = await (await freshSource(role)).acquire(new AbortController().signal, undefined);
       const batch = [
         `select set_config('role', 'pgrcp_${role}', true)`,
         "do $$ begin assert current_setting('pgrcp.credentials', true) is null; end $$",

@@ -219,6 +219,21 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     await database.close();
   });
 
+  test("a tenant whose statements do not end keeps only its share of the connections from its neighbours", async () => {
+    const settings = withDatabase({ poolSize: 2, poolTenantShare: 0.5, poolWaitMs: 30_000 });
+    const database = new PostgresDatabase(url, settings, () => {});
+    await admin.query(run(sql`select pg_advisory_lock(${LOCK})`));
+    const read = (tenant: string) =>
+      database.read("reader", accessTo(tenant), [run(sql`select pg_advisory_xact_lock(${LOCK})`)], limits(30_000));
+    const flood = Array.from({ length: 50 }, () => read("flood"));
+
+    await database.read("reader", accessTo("neighbour"), [run(sql`select`)], limits());
+
+    await admin.query(run(sql`select pg_advisory_unlock(${LOCK})`));
+    await Promise.all(flood);
+    await database.close();
+  });
+
   test("prepared statements stay right when one of them fails after it was parsed", async () => {
     const prepared = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements: true }), () => {});
     const divide = (by: number) => rows<{ n: number }>(sql`select 6 / ${by}::int as n`);

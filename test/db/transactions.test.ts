@@ -272,7 +272,7 @@ describe("a connection that is given back", () => {
 
   /** What the next one to have it finds. */
   const left = async (from = source) => {
-    const lease = await from.acquire(new AbortController().signal);
+    const lease = await from.acquire(new AbortController().signal, undefined);
     const status = lease.client.getTransactionStatus();
     const [[found] = []] = await runBatch(lease.client, [
       {

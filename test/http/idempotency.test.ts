@@ -44,7 +44,9 @@ function serve(parts: { readonly database?: Database; readonly idempotency?: obj
       return model.embed(...asked);
     },
   };
-  const config = { auth: { combinedTokens: true }, rateLimit: { enabled: false }, idempotency };
+  // Twenty writes of one tenant are to run at the same time.
+  const load = { writes: { running: 40 } };
+  const config = { auth: { combinedTokens: true }, rateLimit: { enabled: false }, load, idempotency };
   const corpora = new CachedCorpusStore(database);
   return startRcpServer({ issuer, config, handlers: HANDLERS, database, corpora, embedding });
 }

@@ -21,9 +21,9 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,
-  "ranked-lists.ts dropRankedLists: tenant_id = $": "nobody has so many lists here that one would be dropped",
   "ranked-lists.ts findRankedList: tenant_id = $":
     "found by an id that no other row has, once the tenant's signature is good",
+  "ranked-lists.ts dropRankedLists: tenant_id = $": "nobody has so many lists here that one would be dropped",
   "ranked-lists.ts findCursorKey: tenant_id = $":
     "another's key signs a cursor just as well: the tenant is in what it signs",
   "recall.ts versionsOf: v.tenant_id = $": undefined,

@@ -78,6 +78,17 @@ const principalWith = (...credentials: Credential[]): Principal => ({
 const reader = principalWith("read");
 
 const call = (id: number, method: string, params?: unknown): Message => ({ jsonrpc: "2.0", id, method, params });
+
+test("a call that fails, too, leaves its place to the next of its tenant", async () => {
+  const failing: Handler = async () => {
+    throw invalidParams({ field: "query", detail: "no" });
+  };
+  const load = { reads: { running: 1, waiting: 1 } };
+  const { send } = dispatcherWith({ retrieve: failing }, { load });
+  const question = call(1, "retrieve", { query: "apple" });
+  for (let i = 0; i < 3; i++) expect((await send(question))?.error?.code).toBe(-32602);
+});
+
 const stuck: Handler = () => new Promise<never>(() => {});
 /** A timer may fire a little early. */
 const TIMER_SLACK = 5;

@@ -1,0 +1,42 @@
+import type { TenantId } from "../catalog/corpus.ts";
+import type { Config } from "../config/config.ts";
+import { FairTurns } from "../load/fair-turns.ts";
+import { rateLimited } from "../protocol/errors.ts";
+import { isMethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+
+/** How soon a place may be free again. */
+const RETRY_AFTER_MS = 1_000;
+
+/** Bounds the calls that this process runs and those that wait, of all tenants and of each (RCP §15.5). */
+export interface Admission {
+  /**
+   * Waits until the call may run.
+   *
+   * @returns to be called when it has ended
+   * @throws RpcError -32011 when too many wait; the signal's reason when it aborts first
+   */
+  enter(method: string, tenantId: TenantId, signal: AbortSignal): Promise<() => void>;
+}
+
+/** Reads and writes have places of their own, for a write may wait minutes for the model. The core methods pass: they cost little. */
+export function createAdmission({ load }: Pick<Config, "load">): Admission {
+  const turns = (kind: "reads" | "writes") => {
+    const { running, waiting } = load[kind];
+    return new FairTurns({
+      places: running,
+      placesPerParty: Math.ceil(running * load.tenantShare),
+      maxWaiting: waiting,
+      maxWaitingPerParty: Math.ceil(waiting * load.tenantShare),
+      busy: () => rateLimited({ retryAfterMs: RETRY_AFTER_MS, detail: `too many ${kind} are waiting (load.${kind})` }),
+    });
+  };
+  const reads = turns("reads");
+  const writes = turns("writes");
+  return {
+    async enter(method, tenantId, signal) {
+      if (isMethodName(method) && SESSIONLESS_METHODS.has(method)) return () => {};
+      const isWrite = method === "index/add" || method === "index/delete";
+      return await (isWrite ? writes : reads).enter(signal, tenantId);
+    },
+  };
+}
