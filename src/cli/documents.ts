@@ -15,7 +15,7 @@ export function registerDocuments(program: Command): void {
     .argument("<tenant>", "the owner")
     .argument("[corpus]", "the corpus", "default")
     .option("--source <name>", "only what this source wrote")
-    .option("--quarantined", "only those that screening keeps from retrieval")
+    .option("--quarantined", "only those that screening, or feedback quarantine, keeps from retrieval")
     .option("--suspected", "only those whose text looks like instructions to a model")
     .option("--unfit <field>", "only those whose meta value does not fit this filter field's type")
     .addOption(new Option("--limit <n>", "at most so many").default(100).argParser(wholeNumber(1, 1_000_000_000)))

@@ -68,7 +68,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "feedback",
-    summary: "list what callers say of hits",
+    summary: "list what callers say of hits, and act on it",
     load: async () => (await import("./feedback.ts")).registerFeedback,
   },
   {

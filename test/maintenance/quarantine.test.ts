@@ -4,6 +4,7 @@ import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { listAudit } from "../../src/maintenance/audit.ts";
 import { showDocument } from "../../src/maintenance/documents.ts";
 import { quarantineSuspected } from "../../src/maintenance/quarantine.ts";
+import { restoreSource, revokeSource } from "../../src/maintenance/sources.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import { compile, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -162,6 +163,20 @@ describe("feedback.poisonSuspected", () => {
     await suspect("bad#7#0", "a", "b", "c");
 
     expect(await quarantine(tenant)).toMatchObject([{ documents: [{ id: "bad#7", callers: 3 }] }]);
+  });
+
+  test("keeps the document out when its source is revoked and restored", async () => {
+    const { tenant, suspect, answers } = await corpusOf();
+    await suspect("bad", "a", "b", "c");
+    await quarantine(tenant);
+    const { source } = await showDocument(db.operator, { tenant, corpus: "default" }, "bad");
+
+    await Array.fromAsync(revokeSource(db.operator, tenant, source));
+    expect(await answers()).toEqual(allThree());
+    await Array.fromAsync(restoreSource(db.operator, tenant, source));
+
+    expect(await answers()).toEqual(allThree("good"));
+    expect(await countsOf(tenant)).toEqual([{ documents: 2, chunks: 1, length: 4, chunk_rows: 1, terms: 4 }]);
   });
 
   test("past its time counts no longer", async () => {
