@@ -7,7 +7,7 @@ import { screenText } from "../trust/screen-text.ts";
 import type { WholeDocument } from "./fetch-bodies.ts";
 
 export interface ScreenedDocument {
-  readonly document: Pick<WholeDocument, "text" | "citation">;
+  readonly document: Pick<WholeDocument, "text" | "citation" | "meta">;
   /** In the params, for refusals and notes. */
   readonly index: number;
 }
@@ -22,7 +22,7 @@ export interface ScreenContext {
 
 /**
  * Which documents look like instructions to a model or hide some: by the screen's own rules first, then, of those that pass, by
- * the classifier. Title and text are read together.
+ * the classifier. Title and text are read together; the rules read what else meta says, too, because a hit shows it.
  *
  * @throws RpcError -32602 naming the first document when the corpus's policy refuses what is suspected; -32010 when the classifier
  *   gives no judgement, unless its setting says that the texts then count as suspected; the signal's reason when it aborts
@@ -36,7 +36,7 @@ export async function screenDocuments(
   const texts = documents.map(textOf);
   const suspected: boolean[] = [];
   for (const [place, text] of texts.entries()) {
-    suspected.push(screenText(text).injectionSuspected);
+    suspected.push([text, metaTextOf(documents[place])].some((one) => screenText(one).injectionSuspected));
     if (refuses) refuseFirst(documents, suspected);
     if (place > 0) await nextTurn(); // long documents must not hold up other requests together
   }
@@ -50,6 +50,19 @@ export async function screenDocuments(
 
 function textOf({ document: { text, citation } }: ScreenedDocument): string {
   return citation.title === undefined ? text : `${citation.title}\n${text}`;
+}
+
+/** Every name and text in a document's meta, each a paragraph of its own. */
+function metaTextOf(one: ScreenedDocument | undefined): string {
+  const texts: string[] = [];
+  const pending: unknown[] = [one?.document.meta.meta];
+  for (let at = 0; at < pending.length; at++) {
+    const value = pending[at];
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null)
+      pending.push(...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value));
+  }
+  return texts.join("\n\n");
 }
 
 const pathOf = (one: ScreenedDocument | undefined): string => `documents[${one?.index}]`;

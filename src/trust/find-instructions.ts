@@ -1,4 +1,4 @@
-import { type InstructionRule, rulesFrom, type SignalKind } from "./instruction-rules.ts";
+import { type InstructionRule, RULE_WORDS, rulesFrom, type SignalKind } from "./instruction-rules.ts";
 import { GAP, listWords, type WordList } from "./word-list.ts";
 
 /** Signals further apart than this many words have nothing to do with each other. */
@@ -22,8 +22,41 @@ const OTHER_SCRIPTS = [
 
 /** How much a text reads like orders to a model: the greatest sum of different signals that stand close together, 0 = not at all. */
 export function instructionScore(text: string): number {
-  if (OTHER_SCRIPTS.some((pattern) => pattern.test(text))) return 1;
+  return isOrderInOtherScript(text) ? 1 : scoreOf(listWords(text));
+}
+
+/** The same of a text that may also be written backwards, as a whole or word by word, or in ROT13. */
+export function turnedScore(text: string): number {
+  if (isOrderInOtherScript(text)) return 1;
   const list = listWords(text);
+  const scores = [scoreOf(list)];
+  const words = new Set(list.words);
+  if (isTelling(words, reverse)) {
+    const reversed = list.words.map(reverse);
+    // A gap stands before its word, so backwards it is that of the word after it.
+    const gaps = Uint8Array.from(list.gaps, (_, index) => list.gaps[list.gaps.length - index] ?? GAP.clause);
+    scores.push(scoreOf({ words: reversed, gaps: list.gaps }), scoreOf({ words: reversed.toReversed(), gaps }));
+  }
+  if (isTelling(words, rotate)) scores.push(scoreOf({ words: list.words.map(rotate), gaps: list.gaps }));
+  return Math.max(...scores);
+}
+
+const isOrderInOtherScript = (text: string): boolean => OTHER_SCRIPTS.some((pattern) => pattern.test(text));
+
+const reverse = (word: string): string => [...word].reverse().join("");
+const rotate = (word: string): string =>
+  word.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 97 + 13) % 26) + 97));
+
+/** Short words are turned into one another by chance. */
+const TELLING_LENGTH = 5;
+
+/** Whether words that are turned include one of a rule's: hardly any text does, so it is asked before all of it is turned. */
+function isTelling(words: ReadonlySet<string>, turn: (word: string) => string): boolean {
+  for (const word of words) if (word.length >= TELLING_LENGTH && RULE_WORDS.has(turn(word))) return true;
+  return false;
+}
+
+function scoreOf(list: WordList): number {
   const latest = new Map<SignalKind, { at: number; weight: number }>();
   let best = 0;
   for (const [at, word] of list.words.entries()) {

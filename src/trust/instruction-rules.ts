@@ -171,3 +171,8 @@ for (const rule of RULES.map(readRule)) {
 
 /** The rules that a phrase beginning with this word can follow. */
 export const rulesFrom = (word: string): readonly InstructionRule[] | undefined => byFirstWord.get(word);
+
+/** Every word of any rule. */
+export const RULE_WORDS: ReadonlySet<string> = new Set(
+  [...byFirstWord.values()].flat().flatMap((rule) => rule.steps.flatMap(({ words }) => [...words])),
+);

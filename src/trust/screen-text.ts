@@ -1,7 +1,8 @@
 import { encodedParts } from "./encoded-text.ts";
 import { hasExfiltrationLink } from "./exfiltration-links.ts";
-import { instructionScore } from "./find-instructions.ts";
-import { hiddenParts } from "./hidden-markup.ts";
+import { instructionScore, turnedScore } from "./find-instructions.ts";
+import { hiddenParts, shownText } from "./hidden-markup.ts";
+import { lettersApart, wordsTogether } from "./respelled-text.ts";
 import { revealText } from "./reveal-text.ts";
 import { hasRoleMarkers } from "./role-markers.ts";
 
@@ -32,14 +33,29 @@ const SUSPECTED_WHEN_HIDDEN = 0.5;
  */
 export function screenText(text: string): Screening {
   const revealed = revealText(text);
+  const { text: plain } = revealed;
   const found: Record<Finding, boolean> = {
     "hidden-characters": revealed.hidesText,
-    "hidden-markup": hiddenParts(revealed.text).some((part) => instructionScore(part) >= SUSPECTED_WHEN_HIDDEN),
-    "encoded-text": encodedParts(revealed.text).some((part) => instructionScore(part) >= SUSPECTED_WHEN_HIDDEN),
-    "model-instructions": instructionScore(revealed.text) >= SUSPECTED,
-    "role-markers": hasRoleMarkers(revealed.text),
-    "exfiltration-link": hasExfiltrationLink(revealed.text),
+    "hidden-markup": hiddenParts(plain).some(isHiddenOrder),
+    "encoded-text": encodedParts(plain).some(isHiddenOrder),
+    "model-instructions": isOrder(plain),
+    "role-markers": hasRoleMarkers(plain),
+    "exfiltration-link": hasExfiltrationLink(plain),
   };
   const findings = (Object.keys(found) as Finding[]).filter((finding) => found[finding]);
   return { injectionSuspected: findings.length > 0, findings };
+}
+
+function isOrder(text: string): boolean {
+  if (turnedScore(text) >= SUSPECTED) return true;
+  const shown = shownText(text);
+  if (shown !== undefined && instructionScore(shown) >= SUSPECTED) return true;
+  return (
+    lettersApart(text).some(isHiddenOrder) || wordsTogether(text).some((words) => instructionScore(words) >= SUSPECTED)
+  );
+}
+
+function isHiddenOrder(part: string): boolean {
+  const { text } = revealText(part);
+  return instructionScore(text) >= SUSPECTED_WHEN_HIDDEN || hasRoleMarkers(text);
 }

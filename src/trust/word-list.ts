@@ -1,3 +1,5 @@
+import { writeLookAlikes } from "./look-alikes.ts";
+
 /** The words of a text with what stands between them, read so that common disguises of a word do not matter. */
 export interface WordList {
   /** As `plainWord` writes them; words too long for any rule are empty. */
@@ -30,7 +32,9 @@ setKind(",\"'\u2018\u2019\u201c\u201d\u00ab\u00bb\u2013\u2014\n", COMMA);
 setKind(".!?;:()[]{}<>=|/\\#\u2026\u3002\uff01\uff1f", CLAUSE);
 
 export function listWords(text: string): WordList {
-  const lower = text.toLowerCase();
+  // The one letter that lower case makes longer.
+  const source = text.replaceAll("\u0130", "I");
+  const lower = source.toLowerCase();
   const words: string[] = [];
   const gaps: number[] = [];
   const plain = new Map<string, string>();
@@ -51,8 +55,13 @@ export function listWords(text: string): WordList {
       kinds |= here;
       index++;
     }
-    const word = index - start > MAX_WORD ? "" : lower.slice(start, index);
-    words.push(kinds === LATIN ? word : (plain.get(word) ?? remember(plain, word, plainWord(word))));
+    if (index - start > MAX_WORD) words.push("");
+    else if (kinds === LATIN) words.push(lower.slice(start, index));
+    else {
+      // As it was written: a capital may look like another letter than the small one does.
+      const word = source.slice(start, index);
+      words.push(plain.get(word) ?? remember(plain, word, plainWord(word)));
+    }
     gaps.push(gap);
     gap = GAP.none;
   }
@@ -70,21 +79,21 @@ const isBlankLine = (text: string, index: number): boolean =>
 const isApostrophe = (text: string, index: number): boolean =>
   text.charCodeAt(index) === 0x27 || text.charCodeAt(index) === 0x2019;
 
-/** Cyrillic and Greek letters that look like the Latin ones below them. */
-const FOREIGN_LETTERS = [..."аеорсухіјѕԁһԛԝкмтвнαοεικνρτυχɡɪ"];
-const LATIN_LETTERS = [..."aeopcyxijsdhqwkmtbhaoeiknptuxgi"];
-const LOOK_ALIKES = new Map(FOREIGN_LETTERS.map((letter, index) => [letter, LATIN_LETTERS[index] ?? letter]));
 const DIGITS: Readonly<Record<string, string>> = { 0: "o", 1: "i", 3: "e", 4: "a", 5: "s", 7: "t", "@": "a", $: "s" };
 
 /**
- * A lower-case word without accents, with the digits, signs and foreign letters that stand among Latin ones written as what they
+ * A word in lower case without accents, with the digits, signs and foreign letters that stand among Latin ones written as what they
  * stand for. Rules are written the same way.
  */
 export function plainWord(word: string): string {
-  let plain = word.toLowerCase().replaceAll("\u2019", "'");
-  if (/[^\0-\x7f]/.test(plain)) {
-    plain = plain.normalize("NFD").replace(/\p{M}+/gu, "");
-    if (/[a-z]/.test(plain)) plain = plain.replace(/[^\0-\x7f]/gu, (letter) => LOOK_ALIKES.get(letter) ?? letter);
-  }
+  let plain = word;
+  if (/[^\0-\x7f]/.test(plain))
+    plain = writeLookAlikes(
+      plain
+        .replaceAll("\u2019", "'")
+        .normalize("NFD")
+        .replace(/\p{M}+/gu, ""),
+    );
+  plain = plain.toLowerCase();
   return /[a-z]/.test(plain) ? plain.replace(/[013457@$]/g, (sign) => DIGITS[sign] ?? sign) : plain;
 }
