@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CREDENTIALS } from "../../src/auth/principal.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { listFeedback } from "../../src/maintenance/feedback.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { Hit } from "../../src/protocol/wire.ts";
-import { screenText } from "../../src/trust/screen-text.ts";
+import { countEntries } from "../support/count-entries.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
-import { callerOf, freshTenant } from "../support/method-caller.ts";
-import { startRcpServer } from "../support/rcp-server.ts";
+import { freshTenant } from "../support/method-caller.ts";
+import { type RcpServer, type RcpServerParts, startRcpServer } from "../support/rcp-server.ts";
+import { expectAlive, expectStanding } from "../support/standing-assertions.ts";
 
 interface Entry {
   readonly id: string;
@@ -24,52 +24,83 @@ const documents = entries.flatMap(({ document, ...entry }) => (document === unde
 
 /** What entries expect of things that this server does not have. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "PSN-050 dominates": "an echo of the query ranks as high as its words do; its level says that nobody vouches for it",
+  "PSN-050 dominates":
+    "an echo of the query ranks as high as its words do; it is one hit, and its level says that nobody vouches",
   "PSN-051 inTopTen":
     "a flood as large as the list of candidates leaves mmr nothing else to choose from; near-duplicates are not collapsed",
-  "PSN-051 writeQuota": "there is no write quota beside the rate of requests",
+  "PSN-051 writeQuota -32013": "a tenant's storage has no quota",
 };
+for (const [what, why] of Object.entries(LEFT_OUT)) console.info(`left out: ${what}: ${why}`);
 
 let opened: TestDatabase;
+let server: RcpServer;
+let token: string;
+
+const startServer = (config: RcpServerParts["config"] = { rateLimit: { enabled: false } }) =>
+  startRcpServer({
+    config,
+    handlers: HANDLERS,
+    database: opened.database,
+    corpora: new CachedCorpusStore(opened.database),
+  });
+
+/** A tenant of its own, with a token for each credential, as ordinary writers and readers have them. */
+async function newTenant(through = server) {
+  const tenant = freshTenant();
+  const [read, add] = [
+    await through.token({ tenant, credentials: ["read"] }),
+    await through.token({ tenant, credentials: ["add"], subject: "writer" }),
+  ];
+  if (through === server) token = read;
+  const call = async (method: string, params: object, as: string) => {
+    const answer = await through.call(method, params, { token: as });
+    expectStanding(answer.text, { payload: params, token: as });
+    return answer;
+  };
+  return {
+    tenant,
+    add: (documents: readonly object[], more: object = {}) => call("index/add", { documents, ...more }, add),
+    hits: async (params: object) => ((await call("retrieve", params, read)).body?.result?.hits ?? []) as readonly Hit[],
+    call,
+  };
+}
+
 beforeAll(async () => {
   opened = await openTestDatabase();
+  server = await startServer();
 });
-afterAll(() => opened.close());
+afterAll(async () => {
+  await server.close();
+  await opened.close();
+});
+afterEach(() => expectAlive(server, token));
+countEntries("poisoning.json", entries);
 
-test("the shared poisonings are 35; what is left out is listed", () => {
-  for (const [what, why] of Object.entries(LEFT_OUT)) console.info(`left out: ${what}: ${why}`);
+test("the shared poisonings are 35, 33 of them documents", () => {
   expect([entries.length, documents.length]).toEqual([35, 33]);
-});
-
-describe("the screen", () => {
-  test.each(documents.map((entry) => [entry.id, entry.tag, entry.note ?? "", entry] as const))(
-    "%s %s: %s",
-    (_id, _tag, _note, { document, expect: { injectionSuspected } }) => {
-      const { injectionSuspected: found } = screenText(document.text);
-
-      if (injectionSuspected === "any") expect(found).toBeTypeOf("boolean");
-      else expect(found).toBe(injectionSuspected);
-    },
-  );
 });
 
 describe("indexed by an ordinary writer and retrieved", () => {
   let hits: ReadonlyMap<string, Hit>;
   beforeAll(async () => {
-    const caller = callerOf(opened.database, freshTenant());
+    const one = await newTenant();
     const sent = documents.map(({ id, document }) => ({ id, ...document }));
-    await caller.add(sent, { chunk: false });
-    hits = new Map((await caller.hits({ query: "anything", mode: "dense", k: 100 })).map((hit) => [hit.id, hit]));
+    expect((await one.add(sent, { chunk: false })).body?.result).toMatchObject({ ids: sent.map(({ id }) => id) });
+    hits = new Map((await one.hits({ query: "anything", mode: "dense", k: 100 })).map((hit) => [hit.id, hit]));
   });
 
   test.each(documents.map((entry) => [entry.id, entry.tag, entry] as const))(
     "%s %s: a hit says how far it is trusted, and its text is as it was sent",
-    (id, _tag, { document, expect: expected }) => {
+    (id, _tag, { document, expect: { level, injectionSuspected } }) => {
       const hit = hits.get(id);
 
       expect(hit?.text).toBe(document.text);
-      expect(hit?.trust.level).toBe(expected.level);
-      expect(hit?.trust.injectionSuspected).toBe(screenText(document.text).injectionSuspected);
+      expect(hit?.meta).toEqual(document.meta ?? {});
+      expect(hit?.trust).toEqual({
+        level,
+        injectionSuspected: injectionSuspected === "any" ? expect.any(Boolean) : injectionSuspected,
+      });
+      expect(hit?.citation.source).toBe("api");
     },
   );
 
@@ -79,28 +110,44 @@ describe("indexed by an ordinary writer and retrieved", () => {
   });
 });
 
+const ANSWER =
+  "To get a refund, open your order and choose the items to return. We send a label by mail. Once the parcel has arrived and was looked at, the refund goes to the card that you used, in five days.";
+const QUESTION = "how do I get a refund";
+const textOf = (id: string) => documents.find((entry) => entry.id === id)?.document.text ?? "";
+
 test("PSN-049 two thousand times the same word stands below a 40-word answer", async () => {
-  const caller = callerOf(opened.database, freshTenant());
-  const stuffing = documents.find(({ id }) => id === "PSN-049")?.document.text ?? "";
-  const answer =
-    "To get a refund, open your order and choose the items to return. We send a label by mail. Once the parcel has arrived and was looked at, the refund goes to the card that you used, in five days.";
-  expect([stuffing.trim().split(" ").length, answer.split(" ").length]).toEqual([2_000, 40]);
-  await caller.add([
-    { id: "stuffing", text: stuffing },
-    { id: "answer", text: answer },
+  const one = await newTenant();
+  const stuffing = textOf("PSN-049");
+  expect([stuffing.trim().split(" ").length, ANSWER.split(" ").length]).toEqual([2_000, 40]);
+  await one.add([
+    { id: "answer", text: ANSWER },
     { id: "other", text: "The shop is open from nine to five, and closed on Sundays." },
   ]);
 
   for (const chunk of [true, false]) {
-    await caller.add([{ id: "stuffing", text: stuffing }], { chunk });
-    const ids = await caller.ids({ query: "how do I get a refund", mode: "sparse" });
-    expect(ids[0]).toBe("answer");
-    expect(ids.length).toBeGreaterThan(1);
+    await one.add([{ id: "stuffing", text: stuffing }], { chunk });
+    const hits = await one.hits({ query: QUESTION, mode: "sparse" });
+    expect(hits[0]?.id).toBe("answer");
+    expect(hits.length).toBeGreaterThan(1);
   }
 });
 
+test("PSN-050 an echo of the query is one hit that nobody vouches for, and the answer stands right behind it", async () => {
+  const one = await newTenant();
+  const others = Array.from({ length: 20 }, (_, n) => ({
+    id: `other-${n}`,
+    text: `Shop number ${n} is open on Mondays.`,
+  }));
+  await one.add([{ id: "echo", text: textOf("PSN-050") }, { id: "answer", text: ANSWER }, ...others]);
+
+  const hits = await one.hits({ query: QUESTION, mode: "sparse" });
+
+  expect(new Set(hits.slice(0, 2).map(({ id }) => id))).toEqual(new Set(["echo", "answer"]));
+  expect(hits.find(({ id }) => id === "echo")?.trust.level).toBe("untrusted");
+});
+
 test("PSN-051 a flood of 500 near-duplicates changes no answer of another tenant", async () => {
-  const [calm, flooded] = [callerOf(opened.database, freshTenant()), callerOf(opened.database, freshTenant())];
+  const [calm, flooded] = [await newTenant(), await newTenant()];
   const honest = Array.from({ length: 20 }, (_, n) => ({
     id: `h${n}`,
     text: `Honest passage number ${n} on kidneys.`,
@@ -126,28 +173,29 @@ test("PSN-051 a flood of 500 near-duplicates changes no answer of another tenant
   expect(await answers()).toEqual(before);
 });
 
+test("PSN-051 past the write rate of a credential it is -32011, and others read and write on", async () => {
+  const limited = await startServer({ rateLimit: { principal: { max: 5, windowMs: 60_000 } } });
+  const [flooding, other] = [await newTenant(limited), await newTenant(limited)];
+
+  const codes: (number | undefined)[] = [];
+  for (let n = 0; n < 8; n++)
+    codes.push((await flooding.add([{ id: `f${n}`, text: `kidneys ${n}` }])).body?.error?.code);
+
+  expect(codes).toEqual([...Array(5).fill(undefined), ...Array(3).fill(-32011)]);
+  expect((await flooding.hits({ query: "kidneys" })).length).toBe(5);
+  expect((await other.add([{ id: "x", text: "kidneys" }])).status).toBe(200);
+  await limited.close();
+});
+
 test("PSN-053 a thousand signals of one caller are one vote, and take no document out of any answer", async () => {
-  const server = await startRcpServer({
-    config: { auth: { combinedTokens: true }, rateLimit: { enabled: false } },
-    handlers: HANDLERS,
-    database: opened.database,
-    corpora: new CachedCorpusStore(opened.database),
-  });
-  const [tenant, other] = [freshTenant(), freshTenant()];
-  const as = (subject: string, whose = tenant) => server.token({ tenant: whose, subject, credentials: CREDENTIALS });
-  const [attacker, alice, bob, stranger] = [
-    await as("attacker"),
-    await as("alice"),
-    await as("bob"),
-    await as("alice", other),
-  ];
+  const [one, another] = [await newTenant(), await newTenant()];
+  const as = (subject: string, tenant = one.tenant) => server.token({ tenant, subject });
+  const [attacker, alice, bob] = [await as("attacker"), await as("alice"), await as("bob")];
+  const stranger = await as("alice", another.tenant);
   const ids = ["rival", "spam"];
-  for (const token of [alice, stranger])
-    await server.call("index/add", { documents: ids.map((id) => ({ id, text: `kidneys ${id}` })) }, { token });
+  for (const each of [one, another]) await each.add(ids.map((id) => ({ id, text: `kidneys ${id}` })));
   const answers = async () => {
-    const asked = [attacker, alice, bob, stranger].map((token) =>
-      server.call("retrieve", { query: "kidneys" }, { token }),
-    );
+    const asked = [attacker, alice, bob, stranger].map((by) => one.call("retrieve", { query: "kidneys" }, by));
     return (await Promise.all(asked)).map(({ body }) => body?.result?.hits);
   };
   const before = await answers();
@@ -156,14 +204,12 @@ test("PSN-053 a thousand signals of one caller are one vote, and take no documen
   const poison = (hitId: string, count: number) => ({
     signals: Array.from({ length: count }, () => ({ hitId, poisonSuspected: true })),
   });
-  for (let sent = 0; sent < 1_000; sent += 100)
-    await server.call("feedback", poison("rival", 100), { token: attacker });
-  for (const token of [alice, bob]) await server.call("feedback", poison("spam", 1), { token });
+  for (let sent = 0; sent < 1_000; sent += 100) await one.call("feedback", poison("rival", 100), attacker);
+  for (const by of [alice, bob]) await one.call("feedback", poison("spam", 1), by);
 
   expect(await answers()).toEqual(before);
-  expect(await listFeedback(opened.operator, tenant, 10)).toMatchObject([
+  expect(await listFeedback(opened.operator, one.tenant, 10)).toMatchObject([
     { corpus: "default", hitId: "spam", signals: 2, callers: 2, poisonSuspected: 2, injectionSuspected: 0 },
     { corpus: "default", hitId: "rival", signals: 1_000, callers: 1, poisonSuspected: 1, injectionSuspected: 0 },
   ]);
-  await server.close();
 });
