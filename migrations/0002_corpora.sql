@@ -3,14 +3,20 @@
 set local role pgrcp_owner;
 
 create table pgrcp.tenants (
-  tenant_id  text collate "C" primary key check (tenant_id <> ''),
-  created_at timestamptz not null default now()
+  tenant_id      text collate "C" primary key check (tenant_id <> ''),
+  created_at     timestamptz not null default now(),
+  own_quotas     boolean not null default false,           -- these stand in for those of the configuration; null = no limit
+  max_documents  bigint check (max_documents >= 0),
+  max_text_bytes bigint check (max_text_bytes >= 0),
+  check (own_quotas or (max_documents is null and max_text_bytes is null))
 );
 
 select pgrcp_admin.protect_tenant_table('pgrcp.tenants', '{pgrcp_reader,pgrcp_adder,pgrcp_deleter}');
 
 grant select on pgrcp.tenants to pgrcp_reader;
-grant select, insert on pgrcp.tenants to pgrcp_adder; -- a tenant's first valid write creates it
+-- A tenant's first valid write creates it, with no quotas of its own. Who adds under a quota locks the row, which asks for the right to
+-- change a column: the policies leave this one no other value than the one it has.
+grant select, insert (tenant_id), update (tenant_id) on pgrcp.tenants to pgrcp_adder;
 grant select, insert, update, delete on pgrcp.tenants to pgrcp_operator;
 
 -- One row per corpus. Its row lock puts the corpus's writers one behind the other, and its counters number versions and chunks.
@@ -25,6 +31,7 @@ create table pgrcp.corpora (
   version        bigint not null default 0 check (version >= 0),               -- the last committed version
   next_chunk     integer not null default 0 check (next_chunk >= 0),           -- the next free chunk number
   live_documents bigint not null default 0 check (live_documents >= 0),
+  live_text_bytes bigint not null default 0 check (live_text_bytes >= 0),      -- of live documents, in UTF-8
   live_chunks    bigint not null default 0 check (live_chunks >= 0),           -- N of BM25
   live_length    bigint not null default 0 check (live_length >= 0),           -- terms in live chunks; / N = BM25's average length
   created_at     timestamptz not null default now(),
@@ -35,8 +42,8 @@ select pgrcp_admin.protect_tenant_table('pgrcp.corpora', '{pgrcp_reader,pgrcp_ad
 
 grant select on pgrcp.corpora to pgrcp_reader, pgrcp_adder, pgrcp_deleter;
 grant insert on pgrcp.corpora to pgrcp_adder;
-grant update (version, next_chunk, live_documents, live_chunks, live_length) on pgrcp.corpora to pgrcp_adder;
-grant update (version, live_documents, live_chunks, live_length) on pgrcp.corpora to pgrcp_deleter;
+grant update (version, next_chunk, live_documents, live_text_bytes, live_chunks, live_length) on pgrcp.corpora to pgrcp_adder;
+grant update (version, live_documents, live_text_bytes, live_chunks, live_length) on pgrcp.corpora to pgrcp_deleter;
 grant select, insert, update, delete on pgrcp.corpora to pgrcp_operator;
 
 -- One row per committed write: the audit trail, the list of snapshots, and BM25's N and average length as of that version.

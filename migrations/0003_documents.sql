@@ -21,6 +21,7 @@ create table pgrcp.documents (
   fingerprint         bigint not null,
   meta                json not null,    -- json, not jsonb: kept byte for byte
   chunk_count         integer not null check (chunk_count >= 0),
+  text_bytes          bigint not null default 0 check (text_bytes >= 0), -- of the body, in UTF-8
   written_at          timestamptz not null default now(),
   primary key (tenant_id, corpus, doc_id, added_version),
   check (removed_version > added_version)
@@ -65,9 +66,9 @@ create constraint trigger documents_replaced after update of removed_version on 
 -- UPDATE … WHERE needs SELECT on the columns it names, and on no others.
 grant select on pgrcp.documents to pgrcp_reader;
 grant insert on pgrcp.documents to pgrcp_adder;
-grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count, fingerprint),
+grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count, text_bytes, fingerprint),
   update (removed_version) on pgrcp.documents to pgrcp_adder;
-grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count),
+grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count, text_bytes),
   update (removed_version) on pgrcp.documents to pgrcp_deleter;
 grant select, insert, update, delete on pgrcp.documents to pgrcp_operator;
 

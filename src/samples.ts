@@ -111,6 +111,7 @@ async function addBatch(plan: AddPlan, services: Services, stop: AbortSignal): P
     contexts: undefined,
     fetch: undefined,
     create: "tenant and corpus",
+    quotas: config.quotas,
     once: undefined,
   };
   await addDocuments(plan, corpus, context).finally(() => clearTimeout(timer));

@@ -9,7 +9,7 @@ import { listFeedback } from "../maintenance/feedback.ts";
 import { purgeDocuments } from "../maintenance/purge.ts";
 import { quarantineSuspected } from "../maintenance/quarantine.ts";
 import { listSources, restoreSource, revokeSource } from "../maintenance/sources.ts";
-import { createTenant, listTenants } from "../maintenance/tenants.ts";
+import { createTenant, listTenants, setQuotas } from "../maintenance/tenants.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 
@@ -59,6 +59,9 @@ const text = z
   .min(1)
   .refine((value) => !hasNul(value) && isWellFormed(value), "must be well-formed text without U+0000");
 const address = z.strictObject({ tenant: text, corpus: text });
+const amount = z.int().min(0).nullable();
+/** Null for those of the configuration. */
+const quotas = z.strictObject({ documents: amount, textBytes: amount }).nullable();
 const ofSource = z.strictObject({ tenant: text, source: text });
 
 const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
@@ -66,6 +69,13 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     "tenants.create",
     command(z.strictObject({ tenant: text }), async function* ({ database, config }, { tenant }) {
       yield { tenant, created: await createTenant(database, config, tenant) };
+    }),
+  ],
+  [
+    "tenants.quota",
+    command(z.strictObject({ tenant: text, quotas }), async function* ({ database }, { tenant, quotas }) {
+      await setQuotas(database, tenant, quotas);
+      yield { tenant, ownQuotas: quotas };
     }),
   ],
   ["tenants.list", command(z.strictObject({}), ({ database }) => rowsOf(listTenants(database)))],

@@ -222,6 +222,13 @@ const log = z
 
 const tenants = z.strictObject({ autoCreate: z.boolean().default(true) }).prefault({});
 
+const quotas = z
+  .strictObject({
+    documents: positive.nullable().default(null),
+    textBytes: positive.nullable().default(null),
+  })
+  .prefault({});
+
 const redaction = z
   .strictObject({
     /** Names of members of meta, or paths of them joined by dots. */
@@ -234,6 +241,7 @@ export const configSchema = z.strictObject({
   database,
   auth,
   tenants,
+  quotas,
   cors,
   streaming,
   sessions,

@@ -10,8 +10,10 @@ import type { TrustLevel } from "../protocol/wire.ts";
 import { createCorpus } from "../sql/corpora.ts";
 import * as documents from "../sql/documents.ts";
 import { appendPostings } from "../sql/postings.ts";
+import type { Quotas } from "../sql/quotas.ts";
 import { selectRevocation } from "../sql/revocations.ts";
 import { createTenant } from "../sql/tenants.ts";
+import { checkQuotas } from "./check-quotas.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
@@ -37,6 +39,8 @@ export interface AddContext {
   readonly fetch: FetchContext | undefined;
   /** What the first write makes. A corpus is made only for a tenant that is there. */
   readonly create: "nothing" | "corpus" | "tenant and corpus";
+  /** Of a tenant that has none of its own. */
+  readonly quotas: Quotas;
   /** Undefined: a repeat is another write. */
   readonly once: OnceWrite | undefined;
 }
@@ -120,6 +124,11 @@ function write(
     const chunks = numberChunks(prepared, vectors, before.nextChunk);
 
     const closed = await transaction.query(documents.closeDocuments(key, docIds, version));
+    const change = {
+      documents: prepared.length - closed.length,
+      textBytes: sumOf(prepared.map((one) => one.row.textBytes)) - sumOf(closed),
+    };
+    await checkQuotas(transaction, key.tenantId, context.quotas, change);
     await transaction.query(
       documents.insertDocuments(
         key,
@@ -147,7 +156,8 @@ function write(
       counters: {
         version,
         nextChunk: before.nextChunk + chunks.rows.length,
-        liveDocuments: before.liveDocuments - closed.length + prepared.length,
+        liveDocuments: before.liveDocuments + change.documents,
+        liveTextBytes: before.liveTextBytes + change.textBytes,
         liveChunks: before.liveChunks - gone.chunks + chunks.rows.length,
         liveLength: before.liveLength - gone.length + chunks.length,
       },
@@ -163,6 +173,8 @@ function write(
     return result;
   });
 }
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 /**
  * Locks the corpus, making it first where that is allowed.

@@ -47,6 +47,7 @@ export async function deleteDocuments(
         version,
         nextChunk: before.nextChunk,
         liveDocuments: before.liveDocuments - closed.length,
+        liveTextBytes: before.liveTextBytes - closed.reduce((sum, bytes) => sum + bytes, 0),
         liveChunks: before.liveChunks - gone.chunks,
         liveLength: before.liveLength - gone.length,
       },

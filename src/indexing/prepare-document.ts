@@ -3,6 +3,7 @@ import type { Corpus } from "../catalog/corpus.ts";
 import { countTerms, tokenize } from "../catalog/tokenize.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
+import { utf8Bytes } from "../protocol/text.ts";
 import type { TrustLevel } from "../protocol/wire.ts";
 import type { DocumentRow } from "../sql/documents.ts";
 import { effectiveTrust } from "../trust/trust-level.ts";
@@ -88,6 +89,7 @@ export async function cutDocument(
       fingerprint: fingerprintOf(text),
       meta: document.meta.json,
       chunkCount: pieces.length,
+      textBytes: utf8Bytes(text),
     },
     columns: document.meta.columns,
   };

@@ -48,8 +48,10 @@ export async function purgeDocuments(
     const gone = new Set(chunks.chunkNos);
     let after: PostingPlace | undefined = gone.size === 0 ? undefined : FIRST_PLACE;
     while (after !== undefined) after = await cleanSomePostings(transaction, key, gone, after);
+    const live = erased.filter((row) => row.isLive);
     await recordChange(transaction, key, before, "purge", found.size, {
-      documents: -erased.filter((row) => row.isLive).length,
+      documents: -live.length,
+      textBytes: -live.reduce((sum, row) => sum + row.textBytes, 0),
       chunks: -chunks.liveChunks,
       length: -chunks.liveLength,
     });

@@ -71,7 +71,7 @@ async function quarantineIn(
     await transaction.query(closeDocuments(key, ids, version));
     await transaction.query(insertQuarantined(key, ids, version));
     const [closed = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, ids, version));
-    const less = { documents: 0, chunks: -closed.chunks, length: -closed.length };
+    const less = { documents: 0, textBytes: 0, chunks: -closed.chunks, length: -closed.length };
     await recordChange(transaction, key, before, "quarantine", ids.length, less);
     return { documents, done: { chunks: closed.chunks, versions: versions.length } };
   });

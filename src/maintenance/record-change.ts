@@ -6,6 +6,7 @@ import { advanceCorpus, type CorpusKey, type LockedCorpus, type NewVersion, reco
 /** What an operator's command adds to a corpus's live counts. */
 export interface CountChange {
   readonly documents: number;
+  readonly textBytes: number;
   readonly chunks: number;
   readonly length: number;
 }
@@ -28,6 +29,7 @@ export async function recordChange(
       version: before.version + 1,
       nextChunk: before.nextChunk,
       liveDocuments: before.liveDocuments + change.documents,
+      liveTextBytes: before.liveTextBytes + change.textBytes,
       liveChunks: before.liveChunks + change.chunks,
       liveLength: before.liveLength + change.length,
     },

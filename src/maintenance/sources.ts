@@ -62,8 +62,8 @@ export async function* revokeSource(
       const [closed = NOTHING] = await transaction.query(statements.closeSource(key, source, before.version + 1));
       const versions = await transaction.query(statements.withdrawVersionsWith(key, source));
       if (closed.documents + versions.length === 0) return undefined;
-      const { documents, chunks, length } = closed;
-      const less = { documents: -documents, chunks: -chunks, length: -length };
+      const { documents, textBytes, chunks, length } = closed;
+      const less = { documents: -documents, textBytes: -textBytes, chunks: -chunks, length: -length };
       await recordChange(transaction, key, before, "revoke", documents, less);
       return { corpus, documents, chunks, versions: versions.length };
     });
@@ -105,7 +105,7 @@ export async function* restoreSource(
   }
 }
 
-const NOTHING = { documents: 0, chunks: 0, length: 0 };
+const NOTHING = { documents: 0, textBytes: 0, chunks: 0, length: 0 };
 
 /** @throws Refusal for a source that the tenant never had: a misspelt name must not look like a source taken out */
 async function findSource(database: OperatorDatabase, tenant: string, source: string): Promise<TenantId> {

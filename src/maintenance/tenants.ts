@@ -4,12 +4,13 @@ import { compileTenantPattern } from "../config/tenant-pattern.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { recordCommand } from "../sql/audit.ts";
 import * as statements from "../sql/operator.ts";
+import type { Quotas } from "../sql/quotas.ts";
 import { createTenant as insertTenant } from "../sql/tenants.ts";
 import { Refusal } from "./refusal.ts";
 
 export type { TenantRow } from "../sql/operator.ts";
 
-/** Making and listing tenants, for the command line. */
+/** Making and listing tenants and setting their quotas, for the command line. */
 
 /**
  * Makes a tenant.
@@ -36,6 +37,26 @@ export async function createTenant(database: OperatorDatabase, config: Config, i
 /** Every tenant with its counts, by id. */
 export function listTenants(database: OperatorDatabase): Promise<readonly statements.TenantRow[]> {
   return database.read(statements.selectTenants());
+}
+
+/**
+ * Gives a tenant quotas of its own, or those of the configuration again. What it has stays, also where it is over them.
+ *
+ * @param quotas null for those of the configuration
+ * @throws Refusal when there is no such tenant
+ */
+export async function setQuotas(database: OperatorDatabase, id: string, quotas: Quotas | null): Promise<void> {
+  const tenantId = await findTenant(database, id);
+  await database.write(async (transaction) => {
+    await transaction.query(statements.updateQuotas(tenantId, quotas));
+    await transaction.query(recordCommand({ tenantId, action: "set-quotas", detail: quotasText(quotas) }));
+  });
+}
+
+/** `documents 100, text bytes any`, for people. */
+export function quotasText(quotas: Quotas | null): string {
+  if (quotas === null) return "as configured";
+  return `documents ${quotas.documents ?? "any"}, text bytes ${quotas.textBytes ?? "any"}`;
 }
 
 /** @throws Refusal when there is no such tenant */

@@ -23,6 +23,7 @@ export const indexAdd: Handler = async (params, call, services) => {
       maxContextualChunks: services.config.limits.maxContextualChunks,
     },
     create: existing !== undefined ? "nothing" : services.config.tenants.autoCreate ? "tenant and corpus" : "corpus",
+    quotas: services.config.quotas,
     fetch: services.fetcher && {
       fetcher: services.fetcher,
       refused: (stage) => services.observe({ kind: "fetch-refused", tenant: call.principal.tenantId, stage }),

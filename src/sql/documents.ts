@@ -19,6 +19,8 @@ export interface CorpusCounters {
   readonly version: number;
   readonly nextChunk: number;
   readonly liveDocuments: number;
+  /** Of live documents, in UTF-8. */
+  readonly liveTextBytes: number;
   readonly liveChunks: number;
   readonly liveLength: number;
 }
@@ -34,11 +36,12 @@ export interface LockedCorpus extends CorpusCounters {
 /** Takes the corpus's row lock, which orders its writers. No row: no such corpus. */
 export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
   return compile(
-    sql`select version, next_chunk, live_documents, live_chunks, live_length, language, model_identity, dimension, screening, placement from pgrcp.corpora where ${of(key)} for update`,
+    sql`select version, next_chunk, live_documents, live_text_bytes, live_chunks, live_length, language, model_identity, dimension, screening, placement from pgrcp.corpora where ${of(key)} for update`,
     (row) => ({
       version: row.version as number,
       nextChunk: row.next_chunk as number,
       liveDocuments: row.live_documents as number,
+      liveTextBytes: row.live_text_bytes as number,
       liveChunks: row.live_chunks as number,
       liveLength: row.live_length as number,
       language: row.language as string,
@@ -57,11 +60,11 @@ export function countLive(key: CorpusKey, docIds: readonly string[]): Statement<
   );
 }
 
-/** One row per document that was live. */
-export function closeDocuments(key: CorpusKey, docIds: readonly string[], version: number): Statement<string> {
+/** One row per document that was live: the bytes of its text. */
+export function closeDocuments(key: CorpusKey, docIds: readonly string[], version: number): Statement<number> {
   return compile(
-    sql`update pgrcp.documents set removed_version = ${version} where ${of(key)} and doc_id = any(${docIds}::text[]) and removed_version is null returning doc_id`,
-    (row) => row.doc_id as string,
+    sql`update pgrcp.documents set removed_version = ${version} where ${of(key)} and doc_id = any(${docIds}::text[]) and removed_version is null returning text_bytes`,
+    (row) => row.text_bytes as number,
   );
 }
 
@@ -91,6 +94,8 @@ export interface DocumentRow {
   /** JSON text, kept byte for byte. */
   readonly meta: string;
   readonly chunkCount: number;
+  /** Of the body, in UTF-8. */
+  readonly textBytes: number;
   /** One for each chunk, "" = none; null when none were asked for. */
   readonly contexts: readonly string[] | null;
 }
@@ -111,10 +116,10 @@ export function insertDocuments(
 ): Statement {
   const column = <Value extends string | boolean | null>(read: (row: DocumentRow) => Value) => rows.map(read);
   return compile(
-    sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.title, d.uri, d.language, ${by.source}, ${by.issuer}, ${by.subject}, ${by.tokenId ?? null}, d.trust, d.injection_suspected, d.quarantined, d.fingerprint, d.meta::json, d.chunk_count
-from unnest(${column((r) => r.docId)}::text[], ${column((r) => r.title)}::text[], ${column((r) => r.uri)}::text[], ${column((r) => r.language)}::text[], ${column((r) => r.trust)}::text[], ${column((r) => r.injectionSuspected)}::boolean[], ${column((r) => r.quarantined)}::boolean[], ${column((r) => r.fingerprint.toString())}::bigint[], ${column((r) => r.meta)}::text[], ${rows.map((r) => r.chunkCount)}::int[])
-as d(doc_id, title, uri, language, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)`,
+    sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes)
+select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.title, d.uri, d.language, ${by.source}, ${by.issuer}, ${by.subject}, ${by.tokenId ?? null}, d.trust, d.injection_suspected, d.quarantined, d.fingerprint, d.meta::json, d.chunk_count, d.text_bytes
+from unnest(${column((r) => r.docId)}::text[], ${column((r) => r.title)}::text[], ${column((r) => r.uri)}::text[], ${column((r) => r.language)}::text[], ${column((r) => r.trust)}::text[], ${column((r) => r.injectionSuspected)}::boolean[], ${column((r) => r.quarantined)}::boolean[], ${column((r) => r.fingerprint.toString())}::bigint[], ${column((r) => r.meta)}::text[], ${rows.map((r) => r.chunkCount)}::int[], ${rows.map((r) => r.textBytes)}::bigint[])
+as d(doc_id, title, uri, language, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes)`,
     noRows,
   );
 }
@@ -197,7 +202,7 @@ export interface NewVersion {
 export function advanceCorpus(key: CorpusKey, { counters, action }: NewVersion): Statement {
   const nextChunk = action === "add" ? sql`, next_chunk = ${counters.nextChunk}` : sql``;
   return compile(
-    sql`update pgrcp.corpora set version = ${counters.version}, live_documents = ${counters.liveDocuments}, live_chunks = ${counters.liveChunks}, live_length = ${counters.liveLength}${nextChunk} where ${of(key)}`,
+    sql`update pgrcp.corpora set version = ${counters.version}, live_documents = ${counters.liveDocuments}, live_text_bytes = ${counters.liveTextBytes}, live_chunks = ${counters.liveChunks}, live_length = ${counters.liveLength}${nextChunk} where ${of(key)}`,
     noRows,
   );
 }

@@ -1,5 +1,6 @@
 import type { EmbeddingSpace, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
-import { compile, identifier, joinSql, type Sql, type Statement, sql } from "./sql.ts";
+import type { Quotas } from "./quotas.ts";
+import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The statements of the command line, which works across tenants as the operator. Each names its tenant itself. */
 
@@ -18,21 +19,36 @@ export interface TenantRow {
   readonly createdAt: string;
   readonly corpora: number;
   readonly documents: number;
+  readonly textBytes: number;
   readonly chunks: number;
+  /** Null: those of the configuration. */
+  readonly ownQuotas: Quotas | null;
 }
 
 export function selectTenants(): Statement<TenantRow> {
   return compile(
-    sql`select t.tenant_id, t.created_at, count(c.corpus) as corpora, coalesce(sum(c.live_documents), 0)::bigint as documents, coalesce(sum(c.live_chunks), 0)::bigint as chunks
+    sql`select t.tenant_id, t.created_at, count(c.corpus) as corpora, coalesce(sum(c.live_documents), 0)::bigint as documents, coalesce(sum(c.live_text_bytes), 0)::bigint as text_bytes, coalesce(sum(c.live_chunks), 0)::bigint as chunks, t.own_quotas, t.max_documents, t.max_text_bytes
 from pgrcp.tenants t left join pgrcp.corpora c on c.tenant_id = t.tenant_id
-group by t.tenant_id, t.created_at order by t.tenant_id`,
+group by t.tenant_id order by t.tenant_id`,
     (row) => ({
       tenant: row.tenant_id as string,
       createdAt: (row.created_at as Date).toISOString(),
       corpora: count(row.corpora),
       documents: count(row.documents),
+      textBytes: count(row.text_bytes),
       chunks: count(row.chunks),
+      ownQuotas: row.own_quotas
+        ? { documents: row.max_documents as number | null, textBytes: row.max_text_bytes as number | null }
+        : null,
     }),
+  );
+}
+
+/** @param quotas null for those of the configuration */
+export function updateQuotas(tenantId: TenantId, quotas: Quotas | null): Statement {
+  return compile(
+    sql`update pgrcp.tenants set own_quotas = ${quotas !== null}, max_documents = ${quotas?.documents ?? null}::bigint, max_text_bytes = ${quotas?.textBytes ?? null}::bigint where tenant_id = ${tenantId}`,
+    noRows,
   );
 }
 

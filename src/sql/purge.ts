@@ -30,6 +30,7 @@ select coalesce(array_agg(chunk_no), '{}') as chunk_nos, count(*) filter (where 
 export interface ErasedDocument {
   readonly docId: string;
   readonly isLive: boolean;
+  readonly textBytes: number;
 }
 
 /** One row for each document and version of it, all erased with their texts. */
@@ -37,11 +38,11 @@ export function eraseDocuments(key: CorpusKey, docIds: readonly string[]): State
   const those = sql`${of(key)} and doc_id = any(${docIds}::text[])`;
   return compile(
     sql`with erased as (
-  delete from pgrcp.documents where ${those} returning doc_id, removed_version is null as live
+  delete from pgrcp.documents where ${those} returning doc_id, removed_version is null as live, text_bytes
 ), texts as (
   delete from pgrcp.document_texts where ${those}
 )
-select doc_id, live from erased`,
-    (row) => ({ docId: row.doc_id as string, isLive: row.live as boolean }),
+select doc_id, live, text_bytes from erased`,
+    (row) => ({ docId: row.doc_id as string, isLive: row.live as boolean, textBytes: row.text_bytes as number }),
   );
 }

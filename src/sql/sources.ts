@@ -9,6 +9,7 @@ const of = ({ tenantId, corpus }: CorpusKey): Sql => sql`tenant_id = ${tenantId}
 /** What of a corpus a revocation closed or a restore opened. */
 export interface Moved {
   readonly documents: number;
+  readonly textBytes: number;
   readonly chunks: number;
   /** Terms that the chunks hold together. */
   readonly length: number;
@@ -16,6 +17,7 @@ export interface Moved {
 
 const moved = (row: Readonly<Record<string, unknown>>): Moved => ({
   documents: row.documents as number,
+  textBytes: row.text_bytes as number,
   chunks: row.chunks as number,
   length: row.length as number,
 });
@@ -97,7 +99,7 @@ export function closeSource(key: CorpusKey, source: string, version: number): St
   return compile(
     sql`with documents as (
   update pgrcp.documents set removed_version = ${version}::bigint where ${of(key)} and source = ${source} and removed_version is null
-  returning doc_id, added_version
+  returning doc_id, added_version, text_bytes
 ), kept as (
   insert into pgrcp.revoked_documents (tenant_id, corpus, doc_id, added_version, source, revoked_version)
   select ${key.tenantId}, ${key.corpus}, doc_id, added_version, ${source}, ${version}::bigint from documents
@@ -106,7 +108,7 @@ export function closeSource(key: CorpusKey, source: string, version: number): St
   where ${of(key)} and removed_version is null and (doc_id in (select doc_id from documents)) is true
   returning terms
 )
-select (select count(*) from documents) as documents, count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from chunks`,
+select (select count(*) from documents) as documents, (select coalesce(sum(text_bytes), 0)::bigint from documents) as text_bytes, count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from chunks`,
     moved,
   );
 }
@@ -127,12 +129,13 @@ export function reopenSource(key: CorpusKey, source: string): Statement<Reopened
 ), documents as (
   update pgrcp.documents set removed_version = null
   where ${of(key)} and removed_version is not null and ((doc_id, added_version) in (select doc_id, added_version from newest)) is true
+  returning text_bytes
 ), chunks as (
   update pgrcp.chunks set removed_version = null
   where ${of(key)} and removed_version is not null and ((doc_id, added_version) in (select doc_id, added_version from newest)) is true
   returning terms
 )
-select (select count(*) from newest) as documents, (select min(revoked_version) from newest) as since, count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from chunks`,
+select (select count(*) from newest) as documents, (select coalesce(sum(text_bytes), 0)::bigint from documents) as text_bytes, (select min(revoked_version) from newest) as since, count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from chunks`,
     (row) => ({ ...moved(row), since: row.since as number | null }),
   );
 }

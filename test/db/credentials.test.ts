@@ -24,6 +24,7 @@ type Role = (typeof ROLES)[number]["role"];
 interface Right {
   readonly table: string;
   readonly verb: "select" | "insert" | "update" | "delete";
+  /** That the role may insert. */
   readonly columns: readonly string[];
   /** That the role may update. */
   readonly column: string | null;
@@ -33,7 +34,7 @@ interface Right {
 const rightsOf = (role: Role) =>
   admin.query(
     rows<Right>(sql`select c.relname as "table", verb,
-  array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns,
+  array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and has_column_privilege(${`pgrcp_${role}`}, c.oid, attnum, 'insert') order by attnum) as columns,
   (select min(attname::text) from pg_attribute where attrelid = c.oid and attnum > 0 and has_column_privilege(${`pgrcp_${role}`}, c.oid, attnum, 'update')) as "column"
 from pg_class c, unnest('{select,insert,update,delete}'::text[]) verb
 where c.relnamespace = 'pgrcp'::regnamespace and c.relkind in ('r', 'p') and case verb

@@ -8,7 +8,7 @@ afterAll(close);
 /** Per table: select, insert, update, delete. A capital is the whole table, a small letter some columns of it, `-` nothing. */
 const MATRIX = {
   //                        reader  adder   deleter state
-  "pgrcp.tenants": ["S---", "SI--", "----", "----"],
+  "pgrcp.tenants": ["S---", "Siu-", "----", "----"],
   "pgrcp.corpora": ["S---", "SIu-", "S-u-", "----"],
   "pgrcp.corpus_versions": ["S---", "sI--", "sI--", "----"],
   "pgrcp.documents": ["S---", "sIu-", "s-u-", "----"],
@@ -72,6 +72,7 @@ where a.attrelid in ('pgrcp.documents'::regclass, 'pgrcp.chunks'::regclass, 'pgr
     "removed_version",
     "tenant_id",
     "terms",
+    "text_bytes",
   ]);
 });
 

@@ -21,6 +21,9 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,
+  "quotas.ts selectOwnQuotas: tenant_id = $": "nobody has a quota here",
+  "quotas.ts lockQuotas: tenant_id = $": "nobody has a quota here",
+  "quotas.ts selectKept: tenant_id = $": "nobody has a quota here",
   "ranked-lists.ts findRankedList: tenant_id = $":
     "found by an id that no other row has, once the tenant's signature is good",
   "ranked-lists.ts dropRankedLists: tenant_id = $": "nobody has so many lists here that one would be dropped",
@@ -52,7 +55,7 @@ const TABLES: Readonly<Record<string, string | undefined>> = {
   "pgrcp.postings": undefined,
   "pgrcp.revoked_documents": "nobody revokes a source here",
   "pgrcp.revoked_sources": "nobody revokes a source here",
-  "pgrcp.tenants": "the server inserts its caller's own tenant there and reads nothing",
+  "pgrcp.tenants": "the server inserts its caller's own tenant there and reads quotas, which nobody has here",
   "pgrcp_state.audit": "the server adds to it and reads nothing",
   "pgrcp_state.cursor_keys": "another's key signs a cursor just as well: the tenant is in what it signs",
   "pgrcp_state.feedback": "the server adds to it, and reads only how much there is",

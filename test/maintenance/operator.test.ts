@@ -132,7 +132,7 @@ describe("corpora", () => {
     await db.operator.write((transaction) =>
       transaction.query(
         compile(
-          sql`update pgrcp.corpora set live_documents = 2, live_chunks = 5, version = 1 where tenant_id = 'counted' and corpus = 'notes'`,
+          sql`update pgrcp.corpora set live_documents = 2, live_text_bytes = 9, live_chunks = 5, version = 1 where tenant_id = 'counted' and corpus = 'notes'`,
           noRows,
         ),
       ),
@@ -141,7 +141,7 @@ describe("corpora", () => {
     const tenants = (await listTenants(db.operator)).filter(({ tenant }) => tenant === "counted");
     const corpora = await listCorpora(db.operator, "counted");
 
-    expect(tenants).toMatchObject([{ corpora: 2, documents: 2, chunks: 5 }]);
+    expect(tenants).toMatchObject([{ corpora: 2, documents: 2, textBytes: 9, chunks: 5, ownQuotas: null }]);
     expect(corpora.map(({ corpus, version, documents, chunks }) => [corpus, version, documents, chunks])).toEqual([
       ["default", 0, 0, 0],
       ["notes", 1, 2, 5],

@@ -138,7 +138,9 @@ describe("a source that is revoked", () => {
     const { good } = await randomHistory(tenantId);
     const before = await answersOf(good);
     const counters = () =>
-      rowsOf(sql`select live_documents, live_chunks, live_length from pgrcp.corpora where tenant_id = ${tenantId}`);
+      rowsOf(
+        sql`select live_documents, live_text_bytes, live_chunks, live_length from pgrcp.corpora where tenant_id = ${tenantId}`,
+      );
     const counted = await counters();
 
     const [closed] = await revoke(tenantId, "bad");

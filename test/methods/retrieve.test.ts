@@ -392,6 +392,7 @@ test("a corpus made meanwhile with other settings is not written with the wrong 
     contexts: undefined,
     fetch: undefined,
     create: "corpus" as const,
+    quotas: { documents: null, textBytes: null },
     once: undefined,
   };
   const plan = planAdd({ documents: [{ id: "apple", text: "running" }] }, offer.add);

@@ -57,6 +57,7 @@ const document = (docId: string, body: string, chunkCount: number): write.Docume
   fingerprint: -1n,
   meta: '{"b":1, "a":2}',
   chunkCount,
+  textBytes: Buffer.byteLength(body),
   contexts: null,
 });
 
@@ -90,7 +91,14 @@ const chunk = (
 async function makeHistory(corpus: Corpus, year: number): Promise<void> {
   const key = { tenantId: corpus.tenantId, corpus: corpus.name };
   const version = (number: number, action: "add" | "delete", liveChunks: number, nextChunk: number) => ({
-    counters: { version: number, nextChunk, liveDocuments: 3, liveChunks, liveLength: 3 * liveChunks },
+    counters: {
+      version: number,
+      nextChunk,
+      liveDocuments: 3,
+      liveTextBytes: 7,
+      liveChunks,
+      liveLength: 3 * liveChunks,
+    },
     token: `v${number}`,
     action,
     documents: 1,
@@ -118,7 +126,7 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     expect(await query(write.lockCorpus(key))).toMatchObject([
       { version: 1, nextChunk: 4, liveChunks: 4, liveLength: 12 },
     ]);
-    expect(await query(write.closeDocuments(key, ["a", "never"], 2))).toEqual(["a"]);
+    expect(await query(write.closeDocuments(key, ["a", "never"], 2))).toEqual([17]);
     expect(await query(write.closeDocuments(key, ["a"], 2))).toEqual([]);
     expect(await query(write.closeChunks(key, ["a", "never"], 2))).toEqual([{ chunks: 1, length: 3 }]);
     expect(await query(write.closeChunks(key, ["a"], 2))).toEqual([{ chunks: 0, length: 0 }]);
@@ -128,12 +136,12 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
   await opened.database.write("adder", accessTo(corpus.tenantId), limits(), async ({ query }) => {
     expect(await query(write.lockCorpus(key))).toEqual([
       {
-        ...{ version: 2, nextChunk: 4, liveDocuments: 3, liveChunks: 3, liveLength: 9 },
+        ...{ version: 2, nextChunk: 4, liveDocuments: 3, liveTextBytes: 7, liveChunks: 3, liveLength: 9 },
         ...{ language: "english", space: corpus.space, screening: "flag", placement: "shared" },
       },
     ]);
     const documents = [document("B", "new words", 1), document("c", "held back", 0)];
-    expect(await query(write.closeDocuments(key, ["B", "c"], 3))).toEqual(["B"]);
+    expect(await query(write.closeDocuments(key, ["B", "c"], 3))).toEqual([17]);
     await query(write.insertDocuments(key, 3, BY, documents));
     await query(write.insertTexts(key, 3, documents));
     expect(await query(write.closeChunks(key, ["B", "c"], 3))).toEqual([{ chunks: 1, length: 3 }]);

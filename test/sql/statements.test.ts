@@ -21,9 +21,10 @@ import {
 } from "../../src/sql/documents.ts";
 import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
 import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
-import { selectFeedback } from "../../src/sql/operator.ts";
+import { selectFeedback, updateQuotas } from "../../src/sql/operator.ts";
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import { insertQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
+import { lockQuotas, selectKept, selectOwnQuotas } from "../../src/sql/quotas.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -127,6 +128,7 @@ const DOCUMENTS: readonly DocumentRow[] = [
     fingerprint: 0n,
     meta: "{}",
     chunkCount: 1,
+    textBytes: 22,
     contexts: ['of "it"', ""],
   },
   {
@@ -141,6 +143,7 @@ const DOCUMENTS: readonly DocumentRow[] = [
     fingerprint: -9_223_372_036_854_775_808n,
     meta: '{"year":1999, "year":2000}',
     chunkCount: 0,
+    textBytes: 0,
     contexts: null,
   },
 ];
@@ -170,7 +173,7 @@ const FULL = new Map(
     dates: [0, -1],
   }),
 );
-const counters = { version: 8, nextChunk: 6, liveDocuments: 2, liveChunks: 2, liveLength: 6 };
+const counters = { version: 8, nextChunk: 6, liveDocuments: 2, liveTextBytes: 22, liveChunks: 2, liveLength: 6 };
 const ADDED: NewVersion = { counters, token: "v8-token", action: "add", documents: 2, ...BY };
 const DELETED: NewVersion = { ...ADDED, action: "delete", tokenId: undefined };
 
@@ -328,6 +331,11 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "retention-delete-postings": ["operator", deletePostings(KEY, BLOCKS)],
   "retention-delete-chunks": ["operator", deleteChunks(KEY, [7, 4])],
   "retention-delete-documents": ["operator", deleteDocuments(HORIZON, 200)],
+  "quotas-own": ["adder", selectOwnQuotas(KEY.tenantId)],
+  "quotas-lock": ["adder", lockQuotas(KEY.tenantId)],
+  "quotas-kept": ["adder", selectKept(KEY.tenantId)],
+  "quotas-update": ["operator", updateQuotas(KEY.tenantId, { documents: 5, textBytes: null })],
+  "quotas-update-none": ["operator", updateQuotas(KEY.tenantId, null)],
   "revocations-find": ["adder", selectRevocation(KEY.tenantId, "feed")],
   "revocations-forget": ["deleter", forgetRevoked(KEY, ["a", "b"])],
   "sources-forget-superseded": ["operator", forgetSuperseded(KEY)],
@@ -363,7 +371,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback|audit)-/.test(
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback|audit|quotas)-/.test(
         name,
       ),
     );

@@ -4,13 +4,15 @@ import { termsOf } from "./sent-documents.ts";
 import type { Place, Tenant } from "./world.ts";
 
 /** What the tables say, read by their owner: what only this tenant's writes can have made. */
-const TABLES = `select c.version, c.live_documents, c.live_chunks, c.live_length,
+const TABLES = `select c.version, c.live_documents, c.live_text_bytes, c.live_chunks, c.live_length,
   (select count(*) from pgrcp.corpus_versions v where v.tenant_id = c.tenant_id and v.corpus = c.corpus) as versions,
   (select array_agg(v.token order by v.version) from pgrcp.corpus_versions v where v.tenant_id = c.tenant_id and v.corpus = c.corpus) as tokens,
   (select json_build_array(v.version, v.live_documents, v.live_chunks, v.live_length) from pgrcp.corpus_versions v
     where v.tenant_id = c.tenant_id and v.corpus = c.corpus order by v.version desc limit 1) as last,
   (select count(*) from pgrcp.documents d
     where d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.removed_version is null) as documents,
+  (select coalesce(sum(octet_length(t.body)), 0)::bigint from pgrcp.documents d join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)
+    where d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.removed_version is null) as text_bytes,
   (select count(*) from pgrcp.chunks k
     where k.tenant_id = c.tenant_id and k.corpus = c.corpus and k.removed_version is null) as chunks
 from pgrcp.corpora c where c.tenant_id = $1 and c.corpus = $2`;
@@ -41,6 +43,7 @@ export async function compareTables(
     );
   if (differs([row.live_documents, row.live_chunks, row.live_length], live))
     note(bench, "foreign count: the corpus's totals");
+  if (row.live_text_bytes !== row.text_bytes) note(bench, "foreign count: the corpus's bytes of text");
   if (version > 0 && differs(row.last, [version, ...live])) note(bench, "foreign count: the version's totals");
   if (differs([row.documents, row.chunks], live.slice(0, 2))) note(bench, "foreign count: rows in the tables");
   if (indexVersion !== tokens.at(-1)) note(bench, "foreign id: not the corpus's newest version");
