@@ -169,6 +169,8 @@ const retrieval = z
     maxK: positive.default(100),
     defaultCandidateK: positive.default(100),
     maxCandidateK: positive.default(1_000),
+    /** 0 = any number. */
+    maxNearDuplicates: z.int().min(0).default(0),
     fusion: z
       .strictObject({
         method: z.enum(["rrf", "weighted", "convex"]).default("convex"),

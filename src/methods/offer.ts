@@ -37,6 +37,7 @@ export function offerOf(
       maxK: retrieval.maxK,
       defaultCandidateK: retrieval.defaultCandidateK,
       maxCandidateK: retrieval.maxCandidateK,
+      maxNearDuplicates: retrieval.maxNearDuplicates,
       fields: capabilities.filter ? fields : undefined,
       filterLimits: filter,
       maxQueryBytes: limits.maxQueryBytes,

@@ -37,6 +37,7 @@ export interface RetrievalOffer extends StageOffer {
   readonly maxK: number;
   readonly defaultCandidateK: number;
   readonly maxCandidateK: number;
+  readonly maxNearDuplicates: number;
   /** Undefined when filtering is switched off. */
   readonly fields: FilterFields | undefined;
   readonly filterLimits: FilterLimits;
@@ -86,6 +87,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
     k: clampedK,
     candidateK: clampedCandidateK,
     maxCandidateK: offer.maxCandidateK,
+    maxNearDuplicates: offer.maxNearDuplicates,
     filter: planFilter(params, offer, leaveOut),
     unit: planUnit(params, offer, leaveOut),
     rerank: clampRerank(rerank, clampedCandidateK),

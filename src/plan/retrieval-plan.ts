@@ -43,6 +43,8 @@ export interface RetrievalPlan {
   readonly candidateK: number;
   /** As many as candidateK may become where a trajectory has seen some, and the longest ranked list that is kept. */
   readonly maxCandidateK: number;
+  /** Documents of one group of near-duplicates among the hits; 0 = any number. */
+  readonly maxNearDuplicates: number;
   readonly filter: ResolvedFilter | undefined;
   readonly unit: Unit;
   readonly rerank: RerankPlan | undefined;

@@ -57,7 +57,16 @@ export const isSigned = ({ signature, ...place }: SignedPlace, scope: CursorScop
  * A plan without what later pages do not ask and the server's settings decide, so that a deploy may change those: the list is found
  * already, however many candidates there were for it.
  */
-function requestOf({ cursor, notes, candidateK, maxCandidateK, maxHitCharacters, rerank, ...request }: RetrievalPlan) {
+function requestOf({
+  cursor,
+  notes,
+  candidateK,
+  maxCandidateK,
+  maxNearDuplicates,
+  maxHitCharacters,
+  rerank,
+  ...request
+}: RetrievalPlan) {
   return { ...request, isReranked: rerank !== undefined };
 }
 

@@ -2,8 +2,8 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { RetrieveResult } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
-import { findCandidates, versionGone } from "./find-candidates.ts";
-import { groupByDocument } from "./group.ts";
+import { versionGone } from "./find-candidates.ts";
+import { findDistinct } from "./find-distinct.ts";
 import { emptyPage, type Page, type Ranked } from "./load-hits.ts";
 import { firstPageOf, laterPage } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
@@ -24,7 +24,7 @@ interface Outcome extends Page {
 }
 
 /**
- * Runs a plan: transform → recall → fuse → rerank → diversify → pack → shape. No database connection is held while a model works,
+ * Runs a plan: transform → recall → fuse → collapse → rerank → diversify → pack → shape. No database connection is held while a model works,
  * and every statement reads the state of one corpus version. With a cursor the ranked list is there already, and only its next hits
  * are read.
  *
@@ -69,8 +69,8 @@ async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, contex
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
   const page = await firstPageOf(ranking, plan, corpus, context);
   if (page === undefined) throw versionGone();
-  const { ranked: _, ...rest } = ranking;
-  return { ...page, ...rest, rewrittenQuery };
+  const { ranked: _, notes, ...rest } = ranking;
+  return { ...page, ...rest, notes: [...notes, ...page.notes], rewrittenQuery };
 }
 
 interface Ranking {
@@ -79,6 +79,7 @@ interface Ranking {
   readonly ranked: readonly Ranked[];
   readonly candidates: number;
   readonly reranked: number;
+  readonly notes: readonly string[];
 }
 
 /**
@@ -93,17 +94,14 @@ async function rank(
   context: RetrievalContext,
 ): Promise<Ranking | undefined> {
   const seen = await loadSeen(plan, corpus, context);
-  // Wider by what may be dropped, so that a long trajectory goes on finding something new.
-  const candidateK = Math.min(plan.candidateK + seen.size, plan.maxCandidateK);
-  const found = await findCandidates({ ...plan, candidateK }, corpus, questions, context);
-  if (found === undefined) return undefined;
+  const recalled = await findDistinct(plan, corpus, questions, seen, context);
+  if (recalled === undefined) return undefined;
+  const { found, distinct, notes } = recalled;
   const { candidates, indexVersion } = found;
-  const unseen = candidates.filter((candidate) => !seen.has(candidate, plan.unit));
-  const recalled = plan.unit === "document" ? groupByDocument(unseen) : unseen;
-  await reportRecall(recalled, corpus, plan, context);
+  await reportRecall(distinct, corpus, plan, context);
 
   const stage = { plan, corpus, found, context };
-  const reranked = await rerankStage(recalled, stage);
+  const reranked = await rerankStage(distinct, stage);
   const aged = await recencyStage(reranked, stage);
   const relevant = aged.filter(({ score }) => plan.minScore === undefined || score >= plan.minScore);
   const ranked = await diversifyStage(relevant, stage);
@@ -112,5 +110,6 @@ async function rank(
     ranked,
     candidates: candidates.length,
     reranked: plan.rerank === undefined ? 0 : reranked.length,
+    notes,
   };
 }

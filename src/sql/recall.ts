@@ -164,6 +164,24 @@ export function chunkDates(
   );
 }
 
+/** What near-duplicates of a document are told by. */
+export interface DocumentPrint {
+  readonly fingerprint: bigint;
+  /** From the document's beginning to the end of the chunk. */
+  readonly characters: number;
+}
+
+/** The prints of the chunks' documents. */
+export function documentPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<DocumentPrint>> {
+  return compile(
+    sql`select c.chunk_no, d.fingerprint::text as fingerprint, c.end_offset as characters from pgrcp.chunks c ${documentOf()} where ${byNumber(corpus, chunkNos)}`,
+    (row) => ({
+      chunkNo: row.chunk_no as number,
+      value: { fingerprint: BigInt(row.fingerprint as string), characters: row.characters as number },
+    }),
+  );
+}
+
 /** The chunks' vectors. */
 export function chunkVectors(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<Float32Array>> {
   return compile(

@@ -13,6 +13,7 @@ const PLAN: RetrievalPlan = {
   k: 5,
   candidateK: 100,
   maxCandidateK: 1000,
+  maxNearDuplicates: 3,
   filter: undefined,
   unit: "chunk",
   rerank: undefined,
@@ -62,7 +63,14 @@ describe("is good for nothing but what it was made for", () => {
   test("another key", () => expect(isOurs(CURSOR, SCOPE, new Uint8Array(32).fill(2))).toBe(false));
 
   test("caps of the server that a deploy changed, and the candidates that were asked for, do not matter", () => {
-    const plan = { ...PLAN, candidateK: 50, maxCandidateK: 500, maxHitCharacters: 9, notes: ["mmr was left out"] };
+    const plan = {
+      ...PLAN,
+      candidateK: 50,
+      maxCandidateK: 500,
+      maxNearDuplicates: 0,
+      maxHitCharacters: 9,
+      notes: ["mmr was left out"],
+    };
     expect(isOurs(CURSOR, { ...SCOPE, plan })).toBe(true);
   });
 

@@ -125,6 +125,7 @@ const BAIT = [
   'data: {"jsonrpc":"2.0","id":1,"error":{"code":-32012,"message":"no"}}\n\nevent: message\nid: 7\nretry: 1\n\n',
   "\n\n: comment\r\n\r\ndata:\r\r",
   "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nRCP-Session: stolen\r\n\r\n",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: bait for whatever would fill templates in
   "__proto__ constructor prototype ${process.exit(1)} {{7*7}} <%= 1 %>",
   "'; drop table pgrcp.documents; -- \\ $1 %s %n",
   "notifications/cancel logging/setLevel debug shutdown",

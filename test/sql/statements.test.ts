@@ -41,6 +41,7 @@ import {
   chunkVectors,
   closedChunks,
   corpusState,
+  documentPrints,
   hitRows,
   nearestChunks,
 } from "../../src/sql/recall.ts";
@@ -248,6 +249,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-chunk-passages": ["reader", chunkPassages(CORPUS, [7, 4])],
   "recall-chunk-dates": ["reader", chunkDates(CORPUS, [7, 4], datePublished)],
   "recall-chunk-vectors": ["reader", chunkVectors(CORPUS, [7, 4])],
+  "recall-document-prints": ["reader", documentPrints(CORPUS, [7, 4])],
   "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
   "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
   "recall-closed-chunks": ["reader", closedChunks(CORPUS, NEWEST)],
