@@ -70,28 +70,28 @@ export function createFetcher(
     check: (uri) => void checkUri(uri, settings),
     async fetch(uri, type, signal) {
       const start = checkUri(uri, settings);
-      const deadline = { ms: 0 };
-      const limit = new AbortController();
-      const journey = { type, signal: AbortSignal.any([signal, limit.signal]), wentPrivate: false };
-      try {
-        return await slots.run(async () => {
-          deadline.ms = performance.now() + settings.timeoutMs;
-          const timer = setTimeout(() => limit.abort(), settings.timeoutMs);
-          try {
-            return await fetchOnce(start, journey);
-          } finally {
-            clearTimeout(timer);
-          }
-        }, signal);
-      } catch (error) {
-        // Refused, filtered or not what was asked for: how soon would tell what listens on an address of the operator's own network.
-        if (journey.wentPrivate)
-          await sleep(Math.max(0, deadline.ms - performance.now()), undefined, { signal }).catch(() => {});
-        signal.throwIfAborted();
-        throw error;
-      }
+      return await slots.run(() => inTime(start, type, signal), signal);
     },
   };
+
+  async function inTime(start: URL, type: TextType, signal: AbortSignal): Promise<FetchedText> {
+    const endsAt = performance.now() + settings.timeoutMs;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), settings.timeoutMs);
+    const journey = { type, signal: AbortSignal.any([signal, limit.signal]), wentPrivate: false };
+    try {
+      return await fetchOnce(start, journey);
+    } catch (error) {
+      // Refused, filtered or not what was asked for: how soon, or how soon its place is free, would tell what listens on an address
+      // of the operator's own network.
+      if (journey.wentPrivate)
+        await sleep(Math.max(0, endsAt - performance.now()), undefined, { signal }).catch(() => {});
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 
   async function fetchOnce(start: URL, journey: Journey): Promise<FetchedText> {
     const { url, bytes } =

@@ -26,13 +26,17 @@ export class Slots {
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const turn = () => {
+      // At once, not when the promise is heard: whoever has the turn can no longer give it up.
+      signal.removeEventListener("abort", leave);
+      resolve();
+    };
     const leave = () => {
-      this.#waiting.splice(this.#waiting.indexOf(resolve), 1);
+      this.#waiting.splice(this.#waiting.indexOf(turn), 1);
       reject(signal.reason);
     };
-    this.#waiting.push(resolve);
+    this.#waiting.push(turn);
     signal.addEventListener("abort", leave, { once: true });
     await promise;
-    signal.removeEventListener("abort", leave);
   }
 }

@@ -66,6 +66,8 @@ export function pacedBody(raw: ServerResponse, { maxBufferedBytes, stallMs }: Pa
 export function cutOffSlowReader(raw: ServerResponse, taken: () => number, total: number, pace: Pace): void {
   let before = taken();
   const timer = setInterval(() => {
+    // Neither an answer to somebody who has left nor one that is still in line hears of its connection's end.
+    if (raw.req.socket.destroyed) return clearInterval(timer);
     // An answer behind another one of the same connection has no reader yet.
     if (raw.socket === null) return;
     const now = taken();

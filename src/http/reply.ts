@@ -8,7 +8,7 @@ export const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
 /** Sends the answer of a call, however large, no faster than it is read. */
 export function sendAnswer(reply: FastifyReply, text: string, pace: Pace): FastifyReply {
   const bytes = Buffer.from(text, "utf8");
-  if (bytes.length > pace.maxBufferedBytes) {
+  if (bytes.length > pace.maxBufferedBytes && !reply.raw.destroyed) {
     const body = pacedBody(reply.raw, pace);
     body.end(bytes);
     return reply.headers({ "content-type": "application/json", "content-length": bytes.length }).send(body.stream);

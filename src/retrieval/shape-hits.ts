@@ -13,12 +13,12 @@ export const hitId = (docId: string, ordinal: number, chunkCount: number): strin
 export type HitScores = Pick<ScoredCandidate, "score" | "dense" | "sparse" | "rerank">;
 
 /**
- * A candidate as the wire shows it (RCP §7.7 Hit). A document has its own id, and `chunk`, scores and vector of the chunk that it
+ * A candidate as the wire shows it (RCP §7.7 Hit). A document has the id that it has as one chunk, and `chunk`, scores and vector of the chunk that it
  * was found by.
  */
 export function shapeHit(candidate: HitScores, row: HitRow, unit: Unit): Hit {
   return {
-    id: unit === "document" ? row.docId : hitId(row.docId, row.ordinal, row.chunkCount),
+    id: unit === "document" ? hitId(row.docId, 0, 1) : hitId(row.docId, row.ordinal, row.chunkCount),
     score: candidate.score,
     ...(row.text === undefined ? {} : { text: row.text }),
     unit,

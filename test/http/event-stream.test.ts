@@ -49,6 +49,9 @@ interface Opened {
   readonly request: http.ClientRequest;
 }
 
+/** Every request that was sent. */
+const readers: http.ClientRequest[] = [];
+
 /** Sends a call and resolves with its head; the body is read unless `pause` is set. */
 function open(params: object, headers: Record<string, string> = {}, pause = false): Promise<Opened> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: "one", method: "retrieve", params });
@@ -63,6 +66,7 @@ function open(params: object, headers: Record<string, string> = {}, pause = fals
         ...headers,
       },
     });
+    readers.push(request);
     request.on("error", reject);
     request.on("response", (response) => {
       const { promise, resolve: done, reject: fail } = Promise.withResolvers<string>();
@@ -329,6 +333,29 @@ describe("a stream", () => {
     agent.destroy();
     expect(received).toBeLessThan(20_000_000);
   });
+
+  test.each([10, 2_000_000])(
+    "whose reader has left before an answer of %i bytes leaves no timer behind",
+    async (length) => {
+      const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+      const before = timers();
+      for (const accept of ["text/event-stream", "application/json"]) {
+        for (let n = 0; n < 10; n += 1) {
+          running = Promise.withResolvers();
+          finish = Promise.withResolvers();
+          const opening = open(withToken(1), { accept });
+          opening.catch(() => {});
+          const call = await running.promise;
+          call.report?.({ progress: 0, stage: "recall" });
+          const gone = new Promise((resolve) => call.signal.addEventListener("abort", resolve, { once: true }));
+          readers.at(-1)?.destroy();
+          await gone;
+          finish.resolve({ hits: [], filler: "y".repeat(length) });
+        }
+      }
+      await expect.poll(timers, { timeout: 3_000 }).toBeLessThan(before + 5);
+    },
+  );
 
   test("calls pipelined before and behind one that takes its time are not taken for slow readers", async () => {
     const message = (method: string, last = "") => {
