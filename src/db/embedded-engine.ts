@@ -65,7 +65,11 @@ export class EmbeddedEngine {
       return {
         client,
         release: leave,
-        abandon: (running) => void this.#settle(worker, client, running).then(leave),
+        // A thread that could not be ended is met by whoever is next, and times out.
+        abandon: (running) =>
+          void this.#settle(worker, client, running)
+            .catch(() => {})
+            .finally(leave),
       };
     } catch (error) {
       // Whoever is next must not start a second thread beside one that is still starting.

@@ -82,10 +82,16 @@ export class RolePool implements LeaseSource {
     return {
       client,
       release: () => {
-        client.release();
-        leave();
+        try {
+          client.release();
+        } finally {
+          leave();
+        }
       },
-      abandon: (running) => void this.#destroy(client, running).then(leave),
+      abandon: (running) =>
+        void this.#destroy(client, running)
+          .catch((error: unknown) => this.#report("abandon", error))
+          .finally(leave),
     };
   }
 

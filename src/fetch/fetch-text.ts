@@ -47,6 +47,8 @@ export interface Outside {
 }
 
 const MAX_TITLE_CHARACTERS = 300;
+/** Pages that are read at the same time: each may take some 300 MB. */
+const MAX_PAGES = 2;
 const REDIRECTS: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 308]);
 
 /** One fetch, as far as it has come. */
@@ -62,6 +64,7 @@ export function createFetcher(
   { resolve, dial }: Outside = { resolve: resolveByDns, dial: dialChecked },
 ): Fetcher {
   const slots = new Slots(settings.concurrency);
+  const pages = new Slots(MAX_PAGES);
   const isAllowedPrivate = rangesOf(settings.allowPrivate);
   const isAccepted = (address: string) => !isDenied(address) || isAllowedPrivate(address);
 
@@ -100,7 +103,9 @@ export function createFetcher(
         : await follow(start, journey);
     const body = decode(bytes, journey.type);
     const { title, text } =
-      journey.type === "text/html" ? await htmlTextApart(body, journey.signal) : { title: undefined, text: body };
+      journey.type === "text/html"
+        ? await pages.run(() => htmlTextApart(body, journey.signal), journey.signal)
+        : { title: undefined, text: body };
     if (!isStorable(text) || !isStorable(title ?? "") || utf8Bytes(text) > limits.maxTextBytes || text.trim() === "")
       throw new FetchRefusal("response");
     return {

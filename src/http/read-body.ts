@@ -32,6 +32,8 @@ export function bodyLimit(
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: BodyLimit): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > limit.bytes) return Promise.reject(tooLarge(limit));
+  // Who left while the token was looked at is not heard of again.
+  if (request.destroyed) return Promise.reject(brokenOff());
   if (request.headers.expect !== undefined && request.httpVersion === "1.1") {
     response.removeHeader("connection");
     response.writeContinue();
@@ -49,7 +51,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       else pieces.push(piece);
     };
     const end = () => settle(() => resolve(Buffer.concat(pieces, size)));
-    const fail = () => settle(() => reject(new TransportRefusal(400, { connection: "close" })));
+    const fail = () => settle(() => reject(brokenOff()));
     request.on("data", take).on("end", end).on("error", fail).on("close", fail);
   });
 }
@@ -58,3 +60,5 @@ function tooLarge({ bytes, setting }: BodyLimit): TransportRefusal {
   const detail = `a body holds at most ${bytes} bytes (server.${setting})`;
   return new TransportRefusal(413, { connection: "close" }, payloadTooLarge({ detail }));
 }
+
+const brokenOff = (): TransportRefusal => new TransportRefusal(400, { connection: "close" });

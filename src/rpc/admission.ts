@@ -2,7 +2,7 @@ import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import { FairTurns } from "../load/fair-turns.ts";
 import { rateLimited } from "../protocol/errors.ts";
-import { isMethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+import { type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
 
 /** How soon a place may be free again. */
 const RETRY_AFTER_MS = 1_000;
@@ -15,7 +15,7 @@ export interface Admission {
    * @returns to be called when it has ended
    * @throws RpcError -32011 when too many wait; the signal's reason when it aborts first
    */
-  enter(method: string, tenantId: TenantId, signal: AbortSignal): Promise<() => void>;
+  enter(method: MethodName, tenantId: TenantId, signal: AbortSignal): Promise<() => void>;
 }
 
 /** Reads and writes have places of their own, for a write may wait minutes for the model. The core methods pass: they cost little. */
@@ -34,7 +34,7 @@ export function createAdmission({ load }: Pick<Config, "load">): Admission {
   const writes = turns("writes");
   return {
     async enter(method, tenantId, signal) {
-      if (isMethodName(method) && SESSIONLESS_METHODS.has(method)) return () => {};
+      if (SESSIONLESS_METHODS.has(method)) return () => {};
       const isWrite = method === "index/add" || method === "index/delete";
       return await (isWrite ? writes : reads).enter(signal, tenantId);
     },

@@ -51,8 +51,7 @@ const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Confi
 export function createDispatcher({ services, handlers, sessions, refusals }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
   const inFlight = createInFlight();
-  const admission = createAdmission(config);
-  const rungs = { services, handlers, sessions };
+  const rungs = { services, handlers, sessions, admission: createAdmission(config) };
 
   async function answer(message: Message, arrival: Arrival): Promise<string | undefined> {
     const { request, receivedAt } = arrival;
@@ -83,14 +82,9 @@ export function createDispatcher({ services, handlers, sessions, refusals }: Dis
       const allowedMs = Math.min(usableDeadline(call.params), timeoutMsOf(call.method, config.server));
       const leftMs = allowedMs - (startedAt - receivedAt);
       const result = await withDeadline(leftMs, request.signal, (deadline) =>
-        cancellable(call, request, deadline.cancel, async () => {
-          const leave = await admission.enter(call.method, request.principal.tenantId, deadline.signal);
-          try {
-            return await climb({ call, request, deadline, notifier, observe: observeCall }, rungs);
-          } finally {
-            leave();
-          }
-        }),
+        cancellable(call, request, deadline.cancel, () =>
+          climb({ call, request, deadline, notifier, observe: observeCall }, rungs),
+        ),
       );
       return settle(0, encodeResult(call.id, result));
     } catch (error) {

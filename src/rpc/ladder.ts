@@ -8,6 +8,7 @@ import type { CallMessage } from "../protocol/message.ts";
 import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
 import type { LogLevel } from "../protocol/wire.ts";
+import type { Admission } from "./admission.ts";
 import { logLevelOf } from "./call-meta.ts";
 import { checkParams } from "./check-params.ts";
 import type { Deadline } from "./deadline.ts";
@@ -21,6 +22,7 @@ export interface Rungs {
   readonly services: Services;
   readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
   readonly sessions: Sessions;
+  readonly admission: Admission;
 }
 
 /** One call on its way up. */
@@ -33,9 +35,10 @@ export interface Climber {
 }
 
 /**
- * Takes one call up the ladder: in session? known? in scope? advertised? valid? Then its handler runs (DESIGN section 2).
+ * Takes one call up the ladder: in session? known? in scope? advertised? valid? Then its handler runs (DESIGN section 2), as
+ * soon as there is a place: who is refused never waits for one.
  *
- * @throws RpcError -32001, -32600, -32004, -32012, -32003, -32602, -32014; whatever the handler throws
+ * @throws RpcError -32001, -32600, -32004, -32012, -32003, -32602, -32011, -32014; whatever the handler throws
  */
 export async function climb(climber: Climber, rungs: Rungs): Promise<object> {
   const { call, request, deadline, notifier, observe } = climber;
@@ -62,11 +65,14 @@ export async function climb(climber: Climber, rungs: Rungs): Promise<object> {
 
   const { signal, remainingMs } = deadline;
   const report = notifier.reporter();
-  const result = await handler(
-    params,
-    { principal, corpus: request.path.corpus, capabilities, signal, remainingMs, report },
-    { ...services, observe },
-  );
+  const asked = { principal, corpus: request.path.corpus, capabilities, signal, remainingMs, report };
+  const leave = await rungs.admission.enter(method, principal.tenantId, signal);
+  let result: object;
+  try {
+    result = await handler(params, asked, { ...services, observe });
+  } finally {
+    leave();
+  }
   return await touchSession(
     method,
     result,

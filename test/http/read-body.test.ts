@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import http from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS, type Credential } from "../../src/auth/principal.ts";
-import { bodyLimit } from "../../src/http/read-body.ts";
+import { bodyLimit, readBody } from "../../src/http/read-body.ts";
 import { sendBytes } from "../support/raw-http.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 
@@ -10,6 +13,23 @@ beforeAll(async () => {
   server = await startRcpServer({ config: { server: limits, auth: { combinedTokens: true } } });
 });
 afterAll(() => server.close());
+
+test("the body of a client that left before it is read is given up at once", async () => {
+  const given = Promise.withResolvers<unknown>();
+  const slow = http.createServer(async (request, response) => {
+    await once(response, "close");
+    given.resolve(await readBody(request, response, { bytes: 100, setting: "maxBodyBytes" }).catch((error) => error));
+  });
+  await once(slow.listen(0, "127.0.0.1"), "listening");
+  const { port } = slow.address() as AddressInfo;
+  const client = connect(port, "127.0.0.1", () => {
+    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nhalf");
+    setTimeout(() => client.destroy(), 50);
+  });
+
+  expect(await given.promise).toMatchObject({ status: 400 });
+  slow.close();
+});
 
 describe("how long a body may be", () => {
   test.each<[readonly Credential[], string | undefined, number]>([

@@ -165,6 +165,17 @@ describe("feedback.poisonSuspected", () => {
     expect(await quarantine(tenant)).toMatchObject([{ documents: [{ id: "bad#7", callers: 3 }] }]);
   });
 
+  test("takes out the document that a hit of a whole document named, not the one that its id seems to be a chunk of", async () => {
+    const { tenant, suspect, add, call } = await corpusOf();
+    await add("bad#7", "topaz of its own");
+    const found = await call("retrieve", { query: "topaz", mode: "sparse", unit: "document" });
+    expect(found?.result?.hits).toMatchObject([{ id: "bad#7#0", chunk: { docId: "bad#7" } }]);
+
+    await suspect("bad#7#0", "a", "b", "c");
+
+    expect(await quarantine(tenant)).toMatchObject([{ documents: [{ id: "bad#7", callers: 3 }] }]);
+  });
+
   test("keeps the document out when its source is revoked and restored", async () => {
     const { tenant, suspect, answers } = await corpusOf();
     await suspect("bad", "a", "b", "c");

@@ -67,10 +67,10 @@ describe("unit document", () => {
     expect(hit).not.toHaveProperty("text");
   });
 
-  test("shows a document id that ends like a chunk's as it is", async () => {
+  test("shows a document id that ends like a chunk's with a #0, so that the last #n can always be taken off", async () => {
     const caller = tenant();
     await caller.add([{ id: "issue#42", text: "apple" }]);
-    expect(await caller.ids({ query: "apple", unit: "document" })).toEqual(["issue#42"]);
+    expect(await caller.ids({ query: "apple", unit: "document" })).toEqual(["issue#42#0"]);
   });
 });
 

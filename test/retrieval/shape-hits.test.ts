@@ -30,9 +30,9 @@ const ROW = {
   meta: {},
 } as const;
 
-test("a whole document has its own id, and the chunk that it was found by", () => {
+test("a whole document has the id that it has as one chunk, and the chunk that it was found by", () => {
   expect(shapeHit({ score: 2, dense: undefined, sparse: 1, rerank: 2 }, ROW, "document")).toEqual({
-    id: "d#1",
+    id: "d#1#0",
     score: 2,
     text: "the whole",
     unit: "document",

@@ -16,7 +16,7 @@ const admission = () => {
 describe.each([
   ["reads", "retrieve", "index/add"],
   ["writes", "index/delete", "embed"],
-])("%s", (kind, method, other) => {
+] as const)("%s", (kind, method, other) => {
   test("of a tenant that floods are refused with -32011 once its share of the waiting is full, and nobody else's", async () => {
     const { enter } = admission();
     const leave = await enter(method, flood, signal);
@@ -48,5 +48,5 @@ describe.each([
 test("core methods run whatever waits", async () => {
   const { enter } = admission();
   await enter("retrieve", flood, signal);
-  for (const method of ["ping", "info", "initialize", "shutdown"]) await enter(method, flood, signal);
+  for (const method of ["ping", "info", "initialize", "shutdown"] as const) await enter(method, flood, signal);
 });
