@@ -43,7 +43,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "tenants",
-    summary: "create and list tenants",
+    summary: "create and list tenants, and set their quotas",
     load: async () => (await import("./tenants.ts")).registerTenants,
   },
   {

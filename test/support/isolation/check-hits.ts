@@ -58,9 +58,9 @@ function checkHit(hit: Hit, asked: Asked, model: CorpusModel): string[] {
   if (document === undefined) return ["foreign row: never sent by this tenant under that id"];
   if (JSON.stringify(hit.meta) !== JSON.stringify(document.meta)) return ["foreign row: another tenant's meta"];
   const problems: string[] = [];
-  if (asked.unit === "document" && (hit.id !== hit.chunk.docId || hit.citation.end !== document.text.length))
-    problems.push("wrong answer: not the whole document");
-  if (hit.id !== hit.chunk.docId && hit.id !== `${hit.chunk.docId}#${hit.chunk.index}`)
+  const isWhole = asked.unit === "document";
+  if (isWhole && hit.citation.end !== document.text.length) problems.push("wrong answer: not the whole document");
+  if (hit.id !== hit.chunk.docId && hit.id !== `${hit.chunk.docId}#${isWhole ? 0 : hit.chunk.index}`)
     problems.push("foreign id: not the document's");
   if (asked.includeText && hit.text !== document.text.slice(hit.citation.start, hit.citation.end))
     problems.push("foreign row: another text than was sent");
