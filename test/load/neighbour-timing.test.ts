@@ -17,7 +17,7 @@ const OWN_DOCUMENTS = 200;
 const NEIGHBOUR_DOCUMENTS = 100;
 const GROWTH = 100;
 const PER_CALL = 100;
-/** Tenants that are there before and after: a database with nobody else in it is planned for in another way. */
+/** Tenants that are there before and after, so that no database is one of nobody else: the planner may choose otherwise there. */
 const BYSTANDERS = 10;
 const STILL = ["still", "twin", "third"] as const;
 const NAMES = [...STILL, "grown"] as const;
