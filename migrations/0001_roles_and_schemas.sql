@@ -51,6 +51,11 @@ alter role pgrcp_state set plan_cache_mode = force_custom_plan;
 alter role pgrcp_reader set jit = off;
 alter role pgrcp_reader set default_transaction_isolation = 'repeatable read';
 alter role pgrcp_reader set default_transaction_read_only = on;
+-- A plan that is chosen by how a tenant compares with the rest of a table tells of the rest by how long it takes, and flips when
+-- somebody else grows. Every statement of a reader has keys that lead with its tenant, and joins by at most some hundred of them.
+alter role pgrcp_reader set enable_seqscan = off;
+alter role pgrcp_reader set enable_hashjoin = off;
+alter role pgrcp_reader set enable_mergejoin = off;
 -- A writer holds its corpus's row: one that hangs must not hold it for ever.
 alter role pgrcp_adder set idle_in_transaction_session_timeout = '60s';
 alter role pgrcp_deleter set idle_in_transaction_session_timeout = '60s';

@@ -121,13 +121,15 @@ export interface LoginFacts {
   /** Roles it can act as, other than itself, that give it more than it should have. */
   readonly powers: readonly string[];
   readonly hasRole: boolean;
-  readonly isolation: string;
-  readonly readOnly: boolean;
-  readonly planCacheMode: string;
+  /** As they are on this connection, by name; null = Postgres does not know it. */
+  readonly settings: Readonly<Record<string, string | null>>;
 }
 
-/** @param role the role that this login should be, or be a member of, such as `pgrcp_reader` */
-export const loginFacts = (role: string) =>
+/**
+ * @param role the role that this login should be, or be a member of, such as `pgrcp_reader`
+ * @param settings names of the settings to read
+ */
+export const loginFacts = (role: string, settings: readonly string[]) =>
   compile(
     sql`select current_user::text as "user", me.rolsuper as superuser, me.rolbypassrls as bypasses_rls,
   array_remove(array[case when me.rolcreaterole then 'CREATEROLE' end, case when me.rolcreatedb then 'CREATEDB' end,
@@ -138,9 +140,7 @@ export const loginFacts = (role: string) =>
     where pg_has_role(r.oid, 'member') and r.rolname <> current_user and r.rolname <> ${role}
       and (r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolname ~ '^(pg|pgrcp)_')), '{}') as powers,
   exists (select from pg_roles r where r.rolname = ${role} and pg_has_role(r.oid, 'usage')) as has_role,
-  current_setting('default_transaction_isolation') as isolation,
-  current_setting('default_transaction_read_only')::boolean as read_only,
-  current_setting('plan_cache_mode') as plan_cache_mode
+  coalesce((select json_object_agg(name, current_setting(name, true)) from unnest(${settings}::text[]) as name), '{}') as settings
 from pg_roles me where me.rolname = current_user`,
     (row): LoginFacts => ({
       user: row.user as string,
@@ -150,8 +150,6 @@ from pg_roles me where me.rolname = current_user`,
       owns: row.owns as boolean,
       powers: row.powers as string[],
       hasRole: row.has_role as boolean,
-      isolation: row.isolation as string,
-      readOnly: row.read_only as boolean,
-      planCacheMode: row.plan_cache_mode as string,
+      settings: row.settings as LoginFacts["settings"],
     }),
   );

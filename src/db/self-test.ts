@@ -7,7 +7,7 @@ import { filterColumnFacts, loginFacts, rightsFacts, serverFacts, tableFacts } f
 import type { Access, Database, DatabaseRole } from "./database.ts";
 import { checkFields } from "./field-checks.ts";
 import { error, type Finding } from "./finding.ts";
-import { checkLogin } from "./login-checks.ts";
+import { checkLogin, LOGIN_SETTINGS } from "./login-checks.ts";
 import { readMigrations } from "./migrations.ts";
 import { connectFailure, isRoleMissing } from "./pg-errors.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
@@ -79,7 +79,7 @@ async function check(name: string, look: () => Promise<readonly Finding[]>): Pro
 }
 
 async function checkRole(database: Database, role: DatabaseRole): Promise<readonly Finding[]> {
-  const facts = await ask(database, role, loginFacts(`pgrcp_${role}`));
+  const facts = await ask(database, role, loginFacts(`pgrcp_${role}`, Object.keys(LOGIN_SETTINGS[role])));
   return facts.flatMap((row) => checkLogin(role, row));
 }
 

@@ -331,6 +331,14 @@ test("a warning is observed and does not refuse", async () => {
 });
 
 describe("a login", () => {
+  const settings = {
+    plan_cache_mode: "force_custom_plan",
+    default_transaction_isolation: "repeatable read",
+    default_transaction_read_only: "on",
+    enable_seqscan: "off",
+    enable_hashjoin: "off",
+    enable_mergejoin: "off",
+  };
   const good: LoginFacts = {
     user: "somebody",
     superuser: false,
@@ -339,9 +347,7 @@ describe("a login", () => {
     owns: false,
     powers: [],
     hasRole: true,
-    isolation: "repeatable read",
-    readOnly: true,
-    planCacheMode: "force_custom_plan",
+    settings,
   };
 
   test("that is the role and nothing more passes", () => {
@@ -355,9 +361,19 @@ describe("a login", () => {
     [{ owns: true }, "database.reader.user is somebody, which is the owner of pgrcp's tables or a member of it"],
     [{ powers: ["pgrcp_adder"] }, "database.reader.user is somebody, a member of pgrcp_adder"],
     [{ hasRole: false }, "database.reader.user is somebody, which does not have the rights of pgrcp_reader"],
-    [{ isolation: "read committed" }, "somebody connects without default_transaction_isolation = repeatable read"],
-    [{ readOnly: false }, "somebody connects without default_transaction_read_only = on"],
-    [{ planCacheMode: "auto" }, "somebody connects without plan_cache_mode = force_custom_plan"],
+    [
+      { settings: { ...settings, default_transaction_isolation: "read committed" } },
+      "somebody connects without default_transaction_isolation = repeatable read",
+    ],
+    [
+      { settings: { ...settings, default_transaction_read_only: "off" } },
+      "somebody connects without default_transaction_read_only = on",
+    ],
+    [
+      { settings: { ...settings, plan_cache_mode: "auto" } },
+      "somebody connects without plan_cache_mode = force_custom_plan",
+    ],
+    [{ settings: { ...settings, enable_hashjoin: "on" } }, "somebody connects without enable_hashjoin = off"],
   ])("with %o is refused", (changes, line) => {
     expect(checkLogin("reader", { ...good, ...changes }).map((finding) => finding.line)).toEqual([line]);
   });

@@ -51,7 +51,7 @@ test("the SQL of a remedy can be run, whatever the login is called", async () =>
   const user = `pgrcptest_'"${randomBytes(4).toString("hex")}`;
   const facts = {
     ...{ user, superuser: false, bypassesRls: false, attributes: [], owns: false, powers: [], hasRole: true },
-    ...{ isolation: "read committed", readOnly: false, planCacheMode: "auto" },
+    settings: {},
   };
   await admin.query(run(sql`create role ${identifier(user)}`));
 
@@ -63,6 +63,9 @@ test("the SQL of a remedy can be run, whatever the login is called", async () =>
   expect((await admin.query(settings))[0]?.rolconfig.toSorted()).toEqual([
     "default_transaction_isolation=repeatable read",
     "default_transaction_read_only=on",
+    "enable_hashjoin=off",
+    "enable_mergejoin=off",
+    "enable_seqscan=off",
     "plan_cache_mode=force_custom_plan",
   ]);
   await admin.query(run(sql`drop role ${identifier(user)}`));
