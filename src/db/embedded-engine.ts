@@ -45,7 +45,7 @@ export class EmbeddedEngine {
     this.#session = session;
     const detail = "the embedded database is busy";
     const busy = () => backendUnavailable({ retryable: true, retryAfterMs: waitMs, detail });
-    this.#turns = new FairTurns({ places: 1, waitMs, busy });
+    this.#turns = new FairTurns({ places: 1, waiting: { ms: waitMs, busy } });
     this.#runawayMs = runawayMs;
     this.#observe = observe;
     this.#watch(session);

@@ -59,8 +59,7 @@ export class RolePool implements LeaseSource {
     this.#turns = new FairTurns({
       places: limits.size,
       placesPerParty: limits.sizePerTenant,
-      waitMs: limits.waitMs,
-      busy: () => this.#unavailable("every database connection is in use"),
+      waiting: { ms: limits.waitMs, busy: () => this.#unavailable("every database connection is in use") },
     });
     this.#observe = observe;
     this.nameOf = limits.preparedStatements ? statementNames() : () => undefined;

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
+import { FairTurns } from "../load/fair-turns.ts";
 import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
 import { parseTextType, type TextType } from "../protocol/text-type.ts";
 import { bareHost, checkRedirect, checkUri, isListed, portOf } from "./check-uri.ts";
@@ -12,7 +14,6 @@ import { htmlTextApart } from "./html-text-apart.ts";
 import { httpGet, readBody } from "./http-get.ts";
 import { FetchRefusal } from "./refusal.ts";
 import { acceptedAddresses, type Resolve, resolveByDns } from "./resolve-host.ts";
-import { Slots } from "./slots.ts";
 
 export interface FetchedText {
   readonly text: string;
@@ -35,9 +36,10 @@ export interface Fetcher {
   /**
    * The text of what a uri names.
    *
+   * @param party tenants that wait take turns
    * @throws FetchRefusal; the signal's reason when it aborts
    */
-  fetch(uri: string, type: TextType, signal: AbortSignal): Promise<FetchedText>;
+  fetch(uri: string, type: TextType, signal: AbortSignal, party?: TenantId): Promise<FetchedText>;
 }
 
 /** How the world outside is reached; tests have their own. */
@@ -54,34 +56,41 @@ const REDIRECTS: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 
 /** One fetch, as far as it has come. */
 interface Journey {
   readonly type: TextType;
+  readonly party: TenantId | undefined;
   readonly signal: AbortSignal;
   /** An address was dialled that only `allowPrivate` allows. */
   wentPrivate: boolean;
 }
 
 export function createFetcher(
-  { fetch: settings, limits }: Pick<Config, "fetch" | "limits">,
+  { fetch: settings, limits, load }: Pick<Config, "fetch" | "limits" | "load">,
   { resolve, dial }: Outside = { resolve: resolveByDns, dial: dialChecked },
 ): Fetcher {
-  const slots = new Slots(settings.concurrency);
-  const pages = new Slots(MAX_PAGES);
+  const turns = (places: number) => new FairTurns({ places, placesPerParty: Math.ceil(places * load.tenantShare) });
+  const fetches = turns(settings.concurrency);
+  const pages = turns(MAX_PAGES);
   const isAllowedPrivate = rangesOf(settings.allowPrivate);
   const isAccepted = (address: string) => !isDenied(address) || isAllowedPrivate(address);
 
   return {
     concurrencyPerCall: settings.concurrencyPerCall,
     check: (uri) => void checkUri(uri, settings),
-    async fetch(uri, type, signal) {
+    async fetch(uri, type, signal, party) {
       const start = checkUri(uri, settings);
-      return await slots.run(() => inTime(start, type, signal), signal);
+      return await fetches.run(() => inTime(start, type, signal, party), signal, party);
     },
   };
 
-  async function inTime(start: URL, type: TextType, signal: AbortSignal): Promise<FetchedText> {
+  async function inTime(
+    start: URL,
+    type: TextType,
+    signal: AbortSignal,
+    party: TenantId | undefined,
+  ): Promise<FetchedText> {
     const endsAt = performance.now() + settings.timeoutMs;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), settings.timeoutMs);
-    const journey = { type, signal: AbortSignal.any([signal, limit.signal]), wentPrivate: false };
+    const journey = { type, party, signal: AbortSignal.any([signal, limit.signal]), wentPrivate: false };
     try {
       return await fetchOnce(start, journey);
     } catch (error) {
@@ -104,7 +113,7 @@ export function createFetcher(
     const body = decode(bytes, journey.type);
     const { title, text } =
       journey.type === "text/html"
-        ? await pages.run(() => htmlTextApart(body, journey.signal), journey.signal)
+        ? await pages.run(() => htmlTextApart(body, journey.signal), journey.signal, journey.party)
         : { title: undefined, text: body };
     if (!isStorable(text) || !isStorable(title ?? "") || utf8Bytes(text) > limits.maxTextBytes || text.trim() === "")
       throw new FetchRefusal("response");

@@ -89,6 +89,7 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
     prepared.flatMap((one) => one.chunks.map((chunk) => chunk.modelText)),
     context.embedBatch,
     context.limits.signal,
+    by.tenantId,
   );
 
   const chunks = prepared.reduce((sum, one) => sum + one.chunks.length, 0);
@@ -97,9 +98,9 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
 }
 
 function situate(documents: readonly CutDocument[], context: AddContext, notes: string[]) {
-  const { contexts, embedding, limits } = context;
+  const { contexts, embedding, limits, by } = context;
   if (contexts === undefined) throw new Error("contexts are not planned where nothing writes them");
-  return situateChunks(documents, { ...contexts, embedding, signal: limits.signal, notes });
+  return situateChunks(documents, { ...contexts, embedding, tenantId: by.tenantId, signal: limits.signal, notes });
 }
 
 /** @returns the result; that of the first write with the same key when there was one, and then nothing is written */

@@ -1,3 +1,4 @@
+import type { TenantId } from "../catalog/corpus.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import { vectorLiteral } from "../sql/recall.ts";
 
@@ -7,10 +8,11 @@ export async function embedInBatches(
   texts: readonly string[],
   batch: number,
   signal: AbortSignal,
+  party: TenantId,
 ): Promise<readonly string[]> {
   const literals: string[] = [];
   for (let from = 0; from < texts.length; from += batch) {
-    const vectors = await model.embed(texts.slice(from, from + batch), "document", signal);
+    const vectors = await model.embed(texts.slice(from, from + batch), "document", signal, party);
     for (const vector of vectors) literals.push(vectorLiteral(vector));
   }
   return literals;

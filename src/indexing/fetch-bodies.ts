@@ -1,12 +1,15 @@
+import type { TenantId } from "../catalog/corpus.ts";
 import type { FetchedText, Fetcher } from "../fetch/fetch-text.ts";
 import { FetchRefusal } from "../fetch/refusal.ts";
-import { Slots } from "../fetch/slots.ts";
+import { someAtATime } from "../load/some-at-a-time.ts";
 import type { BodyReference } from "../plan/content-text.ts";
 import type { PlannedDocument } from "../plan/plan-add.ts";
 import { invalidParams } from "../protocol/errors.ts";
 
 export interface FetchContext {
   readonly fetcher: Fetcher;
+  /** For whom. */
+  readonly tenantId: TenantId;
   /** Told how far a fetch came that is refused. */
   readonly refused: (stage: FetchRefusal["stage"]) => void;
 }
@@ -32,7 +35,7 @@ export async function fetchBodies<Document extends PlannedDocument>(
   signal: AbortSignal,
 ): Promise<Sent<WholeDocument<Document>>[]> {
   if (context === undefined) return sent.map((one) => ({ ...one, document: whole(one.document) }));
-  const { fetcher } = context;
+  const { fetcher, tenantId } = context;
   const references = sent.flatMap(({ document: { text } }) => (typeof text === "string" ? [] : [text]));
   for (const { uri, field } of references) {
     try {
@@ -44,16 +47,16 @@ export async function fetchBodies<Document extends PlannedDocument>(
 
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const slots = new Slots(fetcher.concurrencyPerCall);
   const fetched = new Map<BodyReference, FetchedText>();
   const fetchOne = async (reference: BodyReference) => {
+    if (either.aborted) return;
     try {
-      fetched.set(reference, await fetcher.fetch(reference.uri, reference.type, either));
+      fetched.set(reference, await fetcher.fetch(reference.uri, reference.type, either, tenantId));
     } catch (error) {
       if (!either.aborted) failed.abort(refusal(error, reference.field, context));
     }
   };
-  await Promise.all(references.map((one) => slots.run(() => fetchOne(one), either).catch(() => {})));
+  await someAtATime(references, fetcher.concurrencyPerCall, fetchOne);
   either.throwIfAborted();
   return sent.map(({ document, index }) => ({ index, document: whole(document, fetched) }));
 }

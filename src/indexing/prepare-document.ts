@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Corpus } from "../catalog/corpus.ts";
+import type { Corpus, TenantId } from "../catalog/corpus.ts";
 import { countTerms, tokenize } from "../catalog/tokenize.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
@@ -43,7 +43,7 @@ export interface CutDocument {
 
 export interface CutContext {
   readonly embedding: EmbeddingModel;
-  readonly by: { readonly trustCeiling: TrustLevel };
+  readonly by: { readonly tenantId: TenantId; readonly trustCeiling: TrustLevel };
   readonly chunk: boolean;
   /** Leaves room for a context in each chunk. */
   readonly contextual: boolean;
@@ -96,15 +96,16 @@ export async function cutDocument(
 }
 
 async function cutText(text: string, title: string, context: CutContext): Promise<readonly TextChunk[]> {
-  const { embedding } = context;
-  const [titleTokens = 0] = title === "" ? [0] : await embedding.countTokens([title]);
+  const { embedding, by } = context;
+  const countTokens = (texts: readonly string[]) => embedding.countTokens(texts, by.tenantId);
+  const [titleTokens = 0] = title === "" ? [0] : await countTokens([title]);
   const limit = Math.min(context.chunkTokens, embedding.maxTokens);
   const room = limit - titleTokens - (context.contextual ? CONTEXT_TOKENS : 0);
   const maxTokens = Math.max(Math.min(MIN_TEXT_TOKENS, limit), room);
   return await chunkText(text, {
     maxTokens: context.chunk ? maxTokens : Number.POSITIVE_INFINITY,
     overlapTokens: Math.min(context.overlapTokens, Math.floor(maxTokens / 2)),
-    countTokens: (texts) => embedding.countTokens(texts),
+    countTokens,
   });
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Corpus } from "../catalog/corpus.ts";
+import type { Corpus, TenantId } from "../catalog/corpus.ts";
 import type { TextClassifier } from "../models/text-classifier.ts";
 import type { Observe } from "../observability/observation.ts";
 import { ErrorCode, invalidParams, RpcError } from "../protocol/errors.ts";
@@ -43,7 +43,7 @@ export async function screenDocuments(
   const rest = texts.flatMap((text, place) =>
     suspected[place] ? [] : [{ place, path: pathOf(documents[place]), text }],
   );
-  for (const place of await classify(rest, refuses, context)) suspected[place] = true;
+  for (const place of await classify(rest, refuses, context, corpus.tenantId)) suspected[place] = true;
   if (refuses) refuseFirst(documents, suspected);
   return suspected;
 }
@@ -90,12 +90,14 @@ async function classify(
   texts: readonly Unjudged[],
   refuses: boolean,
   { classifier, signal, notes, observe }: ScreenContext,
+  tenantId: TenantId,
 ): Promise<readonly number[]> {
   if (classifier === undefined || texts.length === 0) return [];
   try {
     const suspected = await classifier.suspects(
       texts.map(({ text }) => text),
       signal,
+      tenantId,
     );
     return texts.filter((_, nth) => suspected[nth]).map(({ place }) => place);
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { TenantId } from "../catalog/corpus.ts";
+import { someAtATime } from "../load/some-at-a-time.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import { markData } from "../models/mark-data.ts";
 import type { Prompt, TextGenerator } from "../models/text-generator.ts";
@@ -17,6 +19,8 @@ export interface SituatedDocument {
 export interface SituateContext {
   readonly generator: TextGenerator;
   readonly embedding: EmbeddingModel;
+  /** Whose turn it takes at both. */
+  readonly tenantId: TenantId;
   /** Chunks of one call: each costs a request to the generator. */
   readonly maxContextualChunks: number;
   readonly signal: AbortSignal;
@@ -25,6 +29,9 @@ export interface SituateContext {
 
 /** Tokens of the embedding model that a context may have, special tokens included; the chunk's text has so many less. */
 export const CONTEXT_TOKENS = 64;
+
+/** Prompts of one call that wait or run at the generator, which also bounds what it runs. */
+const CONCURRENCY = 16;
 
 /** A longer document is sent in part, in UTF-16 units: how it begins, and what stands around the passage. */
 const MAX_DOCUMENT_LENGTH = 12_000;
@@ -49,7 +56,7 @@ const TASK =
  */
 export async function situateChunks(
   documents: readonly SituatedDocument[],
-  { generator, embedding, maxContextualChunks, signal, notes }: SituateContext,
+  { generator, embedding, tenantId, maxContextualChunks, signal, notes }: SituateContext,
 ): Promise<readonly (readonly string[])[]> {
   const prompts = documents.flatMap(promptsOf);
   if (prompts.length > maxContextualChunks)
@@ -61,8 +68,12 @@ export async function situateChunks(
   const call = new AbortController();
   const ends = AbortSignal.any([signal, call.signal]);
   try {
-    const answers = await Promise.all(prompts.map((prompt) => prompt && generator.generate(prompt, ends)));
-    const contexts = (await fitting(answers.map(oneLine), embedding)).values();
+    const answers: string[] = prompts.map(() => "");
+    await someAtATime(prompts, CONCURRENCY, async (prompt, index) => {
+      if (prompt !== undefined) answers[index] = await generator.generate(prompt, ends, tenantId);
+    });
+    const countTokens = (texts: readonly string[]) => embedding.countTokens(texts, tenantId);
+    const contexts = (await fitting(answers.map(oneLine), countTokens)).values();
     return documents.map(({ path, pieces }) =>
       pieces.map((_, index) => unlessSuspected(contexts.next().value ?? "", `${path}, chunk ${index}`, notes)),
     );
@@ -94,13 +105,16 @@ function excerpt(text: string, at: number, length: number): string {
   return `${text.slice(0, BEGINNING_LENGTH)}\n…\n${around}`.toWellFormed();
 }
 
-const oneLine = (answer = ""): string => answer.replace(/\s+/g, " ").trim();
+const oneLine = (answer: string): string => answer.replace(/\s+/g, " ").trim();
 
 /** The contexts, cut between words until each has its tokens. */
-async function fitting(contexts: readonly string[], embedding: EmbeddingModel): Promise<readonly string[]> {
+async function fitting(
+  contexts: readonly string[],
+  countTokens: EmbeddingModel["countTokens"],
+): Promise<readonly string[]> {
   let current = contexts;
   for (;;) {
-    const tokens = await embedding.countTokens(current);
+    const tokens = await countTokens(current);
     const excess = (index: number): number => (tokens[index] ?? 0) / CONTEXT_TOKENS;
     if (current.every((_, index) => excess(index) <= 1)) return current;
     current = current.map((text, index) => (excess(index) <= 1 ? text : cut(text, text.length / excess(index))));

@@ -5,11 +5,16 @@ export interface TurnOptions {
   readonly places: number;
   /** Most places of one party, so that others find one however long it holds them; absent = all. */
   readonly placesPerParty?: number;
+  /** Absent = any number waits, each until its signal aborts. */
+  readonly waiting?: WaitingLimits;
+}
+
+export interface WaitingLimits {
   /** Most that wait, of all parties and of one; absent = any number. */
-  readonly maxWaiting?: number;
-  readonly maxWaitingPerParty?: number;
+  readonly max?: number;
+  readonly maxPerParty?: number;
   /** How long a caller waits; absent = until its signal aborts. */
-  readonly waitMs?: number;
+  readonly ms?: number;
   /** What a caller is told that nothing was free for in time, or that found no room to wait. */
   busy(): RpcError;
 }
@@ -52,6 +57,16 @@ export class FairTurns {
     return () => this.#leave(name, party);
   }
 
+  /** @throws RpcError busy; the signal's reason when it aborts before the work has begun; what the work throws */
+  async run<Result>(work: () => Promise<Result>, signal: AbortSignal, name: string | undefined): Promise<Result> {
+    const leave = await this.enter(signal, name);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   #mayHold(name: string | undefined, { held }: Party): boolean {
     return name === undefined || held < (this.#options.placesPerParty ?? Number.POSITIVE_INFINITY);
   }
@@ -89,11 +104,11 @@ export class FairTurns {
   }
 
   async #wait(signal: AbortSignal, name: string | undefined, party: Party, patient: boolean): Promise<void> {
-    const { maxWaiting, maxWaitingPerParty, waitMs, busy } = this.#options;
-    const isFull = this.#waiting >= (maxWaiting ?? Number.POSITIVE_INFINITY);
-    if (isFull || party.waiting.length >= (maxWaitingPerParty ?? Number.POSITIVE_INFINITY)) {
+    const limits = this.#options.waiting;
+    const isFull = this.#waiting >= (limits?.max ?? Number.POSITIVE_INFINITY);
+    if (limits && (isFull || party.waiting.length >= (limits.maxPerParty ?? Number.POSITIVE_INFINITY))) {
       this.#forget(name, party);
-      throw busy();
+      throw limits.busy();
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (reason: unknown) => {
@@ -103,7 +118,7 @@ export class FairTurns {
       reject(reason);
     };
     const abort = () => leave(signal.reason);
-    const timer = patient || waitMs === undefined ? undefined : setTimeout(() => leave(busy()), waitMs);
+    const timer = patient || limits?.ms === undefined ? undefined : setTimeout(() => leave(limits.busy()), limits.ms);
     signal.addEventListener("abort", abort, { once: true });
     const turn = () => {
       // At once, not when the promise is heard: whoever has the turn can no longer give it up.

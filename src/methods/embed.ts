@@ -5,7 +5,7 @@ import type { Handler } from "./handler.ts";
 /** RCP §7.3. The encoding and the dimension are always said. */
 export const embed: Handler = async (params, call, { embedding, offer }) => {
   const { texts, kind, encoding } = planEmbed(params, offer.embed);
-  const vectors = await embedding.embed(texts, kind, call.signal);
+  const vectors = await embedding.embed(texts, kind, call.signal, call.principal.tenantId);
   return { vectors: vectors.map(ENCODE[encoding]), encoding, dimension: embedding.space.dimension };
 };
 

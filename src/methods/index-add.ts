@@ -26,6 +26,7 @@ export const indexAdd: Handler = async (params, call, services) => {
     quotas: services.config.quotas,
     fetch: services.fetcher && {
       fetcher: services.fetcher,
+      tenantId: call.principal.tenantId,
       refused: (stage) => services.observe({ kind: "fetch-refused", tenant: call.principal.tenantId, stage }),
     },
     once: onceWrite(plan, "add", call, services),

@@ -8,5 +8,5 @@ export const queryTransform: Handler = async (params, call, { generator, offer }
   if (generator === undefined) throw capabilityMissing("query/transform");
   const plan = planTransform(params, offer.transform);
   call.report?.({ progress: 0, stage: "transform", message: plan.method });
-  return transformQuery(generator, plan, call.signal);
+  return transformQuery(generator, plan, call.signal, call.principal.tenantId);
 };

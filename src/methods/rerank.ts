@@ -11,7 +11,7 @@ export const rerank: Handler = async (params, call, { reranker, offer }) => {
   const { query, passages, topN } = planReranking(params, reranker, offer.rerank);
   const startedAt = performance.now();
   call.report?.({ progress: 0, stage: "rerank", message: `scoring ${passages.length} passages` });
-  const scores = await reranker.score(query, passages, call.signal);
+  const scores = await reranker.score(query, passages, call.signal, call.principal.tenantId);
   const results = scores
     .map((score, index) => ({ index, score }))
     .sort((a, b) => b.score - a.score || a.index - b.index)

@@ -24,7 +24,8 @@ export interface BuiltinModelOptions {
 
 /**
  * The encoder that comes with the server, on its own thread. Vectors are the same bits for the same text, whatever else is
- * being embedded. A query goes before waiting documents, so it waits for one document at most. A thread that crashed is started
+ * being embedded. A query goes before waiting documents, so it waits for one document at most, and
+ * tenants take turns. A thread that crashed is started
  * again.
  *
  * @param observe told when the thread has to be started again
@@ -58,13 +59,13 @@ export async function loadBuiltinModel(
   return {
     space: { identity: `${manifest.name}@${weightsHash.slice(0, 12)}`, dimension },
     maxTokens,
-    async countTokens(texts) {
+    async countTokens(texts, party) {
       const requests = slices(texts, COUNT_SLICE_LENGTH).map((slice) => ({ task: "count" as const, texts: slice }));
-      return (await queue.submit("count", requests)).flatMap((answer) => answer.tokens);
+      return (await queue.submit("count", requests, undefined, party)).flatMap((answer) => answer.tokens);
     },
-    async embed(texts, kind, signal) {
+    async embed(texts, kind, signal, party) {
       const requests = texts.map((text) => ({ task: "embed" as const, text }));
-      const answers = await queue.submit(kind, requests, signal);
+      const answers = await queue.submit(kind, requests, signal, party);
       return answers.map((answer) => {
         const vector = toUnitVector(answer.vector, dimension);
         if (vector) return vector;

@@ -20,7 +20,7 @@ export function httpClassifier(config: ClassifierConfig): TextClassifier {
   const server = new ModelServer<boolean[]>(config, { path: "predict", name: "the classifier" });
   return {
     onFailure: config.onFailure,
-    async suspects(texts, signal) {
+    async suspects(texts, signal, party) {
       const windows = texts.flatMap((text, index) =>
         windowsOf(text.normalize("NFC"), config.windowCharacters).map((window) => ({ index, window })),
       );
@@ -29,7 +29,7 @@ export function httpClassifier(config: ClassifierConfig): TextClassifier {
         maxResponseBytes: MAX_RESPONSE_BYTES,
         parse: (answer: unknown) => parsePredictions(answer, batch.length, config),
       }));
-      const judged = (await server.ask("document", requests, signal)).flat();
+      const judged = (await server.ask("document", requests, signal, party)).flat();
       const suspected = new Set(windows.filter((_, place) => judged[place]).map(({ index }) => index));
       return texts.map((_, index) => suspected.has(index));
     },

@@ -51,7 +51,7 @@ export function httpReranker(config: RerankerConfig): Reranker {
     identity: model,
     method,
     maxCandidates,
-    async score(query, passages, signal) {
+    async score(query, passages, signal, party) {
       const sent = passages.filter((passage) => !isBlank(passage)).map((passage) => passage.normalize("NFC"));
       const requests = batches(sent, config.batch ?? batch).map((texts) => ({
         body: body(model, query.normalize("NFC"), texts),
@@ -59,7 +59,7 @@ export function httpReranker(config: RerankerConfig): Reranker {
         maxResponseBytes: RESPONSE_OVERHEAD_BYTES + 2 * texts.reduce((sum, text) => sum + utf8Bytes(text), 0),
         parse: (answer: unknown) => parseScores(answer, texts.length),
       }));
-      const scores = (await server.ask("query", requests, signal)).flat();
+      const scores = (await server.ask("query", requests, signal, party)).flat();
       const lowest = scores.reduce((least, score) => Math.min(least, score), scores[0] ?? 0);
       const next = scores.values();
       return passages.map((passage) => (isBlank(passage) ? lowest : (next.next().value ?? lowest)));

@@ -1,3 +1,4 @@
+import type { TenantId } from "../catalog/corpus.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import { postJson } from "./post-json.ts";
 import { ProviderFailure } from "./provider-failure.ts";
@@ -70,7 +71,12 @@ export class ModelServer<Answer> {
    *
    * @throws RpcError -32010; the signal's reason when it aborts
    */
-  async ask(lane: Lane, requests: readonly ModelRequest<Answer>[], signal: AbortSignal): Promise<readonly Answer[]> {
+  async ask(
+    lane: Lane,
+    requests: readonly ModelRequest<Answer>[],
+    signal: AbortSignal,
+    party: TenantId | undefined,
+  ): Promise<readonly Answer[]> {
     const call = new AbortController();
     const ends = AbortSignal.any([call.signal, this.#closing.signal]);
     try {
@@ -78,6 +84,7 @@ export class ModelServer<Answer> {
         lane,
         requests.map((request) => ({ request, signal: ends })),
         signal,
+        party,
       );
     } finally {
       call.abort();

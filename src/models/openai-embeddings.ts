@@ -27,14 +27,14 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
     async countTokens(texts) {
       return texts.map((text) => estimateTokens(config.documentPrefix + text));
     },
-    async embed(texts, kind, signal) {
+    async embed(texts, kind, signal, party) {
       const prefix = kind === "query" ? config.queryPrefix : config.documentPrefix;
       const requests = batches(texts, config.batch).map((batch) => ({
         body: { model, input: batch.map((text) => (prefix + text).normalize("NFC")), encoding_format: "float" },
         maxResponseBytes: RESPONSE_OVERHEAD_BYTES + batch.length * dimension * BYTES_PER_NUMBER,
         parse: (answer: unknown) => parseEmbeddings(answer, batch.length, dimension),
       }));
-      return (await server.ask(kind, requests, signal)).flat();
+      return (await server.ask(kind, requests, signal, party)).flat();
     },
     // Only the next call can tell whether the server is there.
     isReady: () => server.isOpen,

@@ -16,9 +16,9 @@ export function openAiGenerator(config: GeneratorConfig): TextGenerator {
   const server = new ModelServer<string>(config, kind);
   return {
     identity: config.model,
-    async generate(prompt, signal) {
+    async generate(prompt, signal, party) {
       const request = { body: bodyOf(prompt, config), maxResponseBytes: MAX_RESPONSE_BYTES, parse: parseText };
-      return (await server.ask(prompt.kind, [request], signal)).join("");
+      return (await server.ask(prompt.kind, [request], signal, party)).join("");
     },
     close: async () => server.close(),
   };

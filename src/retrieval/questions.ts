@@ -24,9 +24,10 @@ export interface Questions {
 export async function questionsOf(plan: RetrievalPlan, context: RetrievalContext): Promise<Questions> {
   const { query, rewrite: method } = plan;
   if (method === undefined || query.trim() === "") return { questions: [{ query }], rewrittenQuery: undefined };
-  const { generator, limits } = context;
+  const { generator, limits, access } = context;
   if (generator === undefined) throw new Error("a rewrite was planned without a text generator");
-  const { queries, hypothetical } = await transformQuery(generator, { query, method, n: MAX_ADDED }, limits.signal);
+  const request = { query, method, n: MAX_ADDED };
+  const { queries, hypothetical } = await transformQuery(generator, request, limits.signal, access.tenantId);
   if (hypothetical !== undefined)
     return { questions: [{ query, passage: hypothetical }], rewrittenQuery: hypothetical };
   const all = isBesideTheQuery(method) ? [query, ...queries.filter((one) => one !== query)] : queries;

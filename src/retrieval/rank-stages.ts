@@ -25,11 +25,11 @@ type Candidates = readonly ScoredCandidate[];
 
 export async function rerankStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
   if (plan.rerank === undefined) return candidates;
-  const { reranker, limits } = context;
+  const { reranker, limits, access } = context;
   if (reranker === undefined) throw new Error("a rerank was planned without a reranker");
   const best = candidates.slice(0, plan.rerank.topN);
   const passages = await factsOf(best, (numbers) => chunkPassages(corpus, numbers), context);
-  const reranked = await rerank(best, passages, plan.query, reranker, limits.signal);
+  const reranked = await rerank(best, passages, plan.query, reranker, limits.signal, access.tenantId);
   reportStage(context, "rerank", `reranked ${reranked.length} of ${candidates.length}`);
   return reranked;
 }

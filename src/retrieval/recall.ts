@@ -90,11 +90,11 @@ export async function recall(
 async function embedQuestion(
   { query, passage }: Question,
   corpus: Corpus,
-  { embedding, limits }: RetrievalContext,
+  { embedding, limits, access }: RetrievalContext,
 ): Promise<Float32Array> {
   checkSpace(corpus, embedding.space);
   const kind = passage === undefined ? "query" : "document";
-  const [vector] = await embedding.embed([passage ?? query], kind, limits.signal);
+  const [vector] = await embedding.embed([passage ?? query], kind, limits.signal, access.tenantId);
   if (vector === undefined) throw new Error("the model gave no vector for the query");
   return vector;
 }

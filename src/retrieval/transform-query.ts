@@ -1,3 +1,4 @@
+import type { TenantId } from "../catalog/corpus.ts";
 import { markData } from "../models/mark-data.ts";
 import type { Prompt, TextGenerator } from "../models/text-generator.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
@@ -48,6 +49,7 @@ const TASKS = {
  * Asks a text generator for other queries, or for a passage to search with. A generator that only repeats the query is taken at
  * its word: the query is the answer.
  *
+ * @param party whose turn it takes
  * @returns queries without blanks and without repeats, at most `n`
  * @throws RpcError -32010 when the generator fails or its answer holds no query; the signal's reason when it aborts
  * @see RCP §7.8
@@ -56,8 +58,9 @@ export async function transformQuery(
   generator: TextGenerator,
   { query, method, n }: TransformRequest,
   signal: AbortSignal,
+  party?: TenantId,
 ): Promise<TransformResult> {
-  const answer = await generator.generate(promptFor(query, method, n), signal);
+  const answer = await generator.generate(promptFor(query, method, n), signal, party);
   if (method === "hyde") return { queries: [query], hypothetical: cutPassage(answer) };
   const most = method === "multi-query" || method === "decompose" ? n : 1;
   const queries = parseQueries(answer, query, most);

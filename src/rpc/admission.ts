@@ -25,9 +25,12 @@ export function createAdmission({ load }: Pick<Config, "load">): Admission {
     return new FairTurns({
       places: running,
       placesPerParty: Math.ceil(running * load.tenantShare),
-      maxWaiting: waiting,
-      maxWaitingPerParty: Math.ceil(waiting * load.tenantShare),
-      busy: () => rateLimited({ retryAfterMs: RETRY_AFTER_MS, detail: `too many ${kind} are waiting (load.${kind})` }),
+      waiting: {
+        max: waiting,
+        maxPerParty: Math.ceil(waiting * load.tenantShare),
+        busy: () =>
+          rateLimited({ retryAfterMs: RETRY_AFTER_MS, detail: `too many ${kind} are waiting (load.${kind})` }),
+      },
     });
   };
   const reads = turns("reads");

@@ -8,7 +8,6 @@ import { configSchema } from "../../src/config/config.ts";
 import { dialChecked } from "../../src/fetch/connect.ts";
 import { createFetcher } from "../../src/fetch/fetch-text.ts";
 import { acceptedAddresses } from "../../src/fetch/resolve-host.ts";
-import { Slots } from "../../src/fetch/slots.ts";
 import { type RawOrigin, startRawOrigin } from "../support/raw-origin.ts";
 
 const never = new AbortController().signal;
@@ -140,35 +139,6 @@ test("the proxies of the environment are not asked", async () => {
   });
 
   expect(stdout.trim()).toBe("a text");
-});
-
-test("no more run at a time than there are slots, in the order they came, and one that gives up leaves the line", async () => {
-  const slots = new Slots(2);
-  const begun: number[] = [];
-  const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
-  const leaving = new AbortController();
-  const runs = gates.map((gate, index) =>
-    slots.run(
-      () => {
-        begun.push(index);
-        return gate.promise;
-      },
-      index === 2 ? leaving.signal : never,
-    ),
-  );
-  await new Promise(setImmediate);
-  expect(begun).toEqual([0, 1]);
-
-  leaving.abort(new Error("gone"));
-  await expect(runs[2]).rejects.toThrow("gone");
-  gates[1]?.resolve();
-  await runs[1];
-  await new Promise(setImmediate);
-  expect(begun).toEqual([0, 1, 3]);
-
-  for (const gate of gates) gate.resolve();
-  await Promise.all([runs[0], runs[3]]);
-  await slots.run(async () => {}, never);
 });
 
 test("connections do not outlive their fetch", async () => {

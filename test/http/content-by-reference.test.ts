@@ -225,6 +225,21 @@ describe("bounds", () => {
     expect(most).toBe(3);
   });
 
+  test("a tenant whose hosts do not answer leaves places to others, half of fetch.concurrency", async () => {
+    respond = (request, answer) => (request.url === "/page" ? PLAIN(request, answer) : undefined);
+    const { add, server } = await caller({ concurrency: 4, concurrencyPerCall: 4 });
+    const neighbour = await issuer.mint({ credentials: CREDENTIALS, tenant: `by-uri-${tenants++}` });
+    const stuck = Array.from({ length: 4 }, () => ({ text: blob(uri.replace("/page", "/silent")) }));
+    const flood = add(stuck, { deadlineMs: 3_000 });
+    await expect.poll(() => requests.length).toBe(2);
+
+    const { body } = await server.call("index/add", { documents: [{ text: blob() }] }, { token: neighbour });
+
+    expect(body?.result?.ids).toHaveLength(1);
+    expect(requests.map(({ url }) => url)).toEqual(["/silent", "/silent", "/page"]);
+    expect((await flood).error?.code).toBe(-32014);
+  });
+
   test("a call's deadline ends its fetches", async () => {
     let closed = 0;
     respond = (request) => void request.on("close", () => closed++);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { TenantId } from "../../src/catalog/corpus.ts";
 import { type SituateContext, type SituatedDocument, situateChunks } from "../../src/indexing/situate-chunks.ts";
 import type { Prompt, TextGenerator } from "../../src/models/text-generator.ts";
 import { RpcError } from "../../src/protocol/errors.ts";
@@ -37,6 +38,7 @@ async function situate(
   const contexts = await situateChunks(documents, {
     generator,
     embedding: testEmbeddingModel(),
+    tenantId: "acme" as TenantId,
     maxContextualChunks: 100,
     signal: new AbortController().signal,
     notes,

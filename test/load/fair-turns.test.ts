@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FairTurns, type TurnOptions } from "../../src/load/fair-turns.ts";
+import { FairTurns, type TurnOptions, type WaitingLimits } from "../../src/load/fair-turns.ts";
 import { backendUnavailable } from "../../src/protocol/errors.ts";
 
 const busy = () => backendUnavailable({ retryable: true, retryAfterMs: 7, detail: "busy" });
@@ -8,8 +8,11 @@ const open = () => new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Asks in a party's name; `order` has the names in the order of their turns, and `end` ends a name's oldest turn. */
-function turnsOf(options: Partial<TurnOptions>) {
-  const turns = new FairTurns({ places: 1, busy, ...options });
+function turnsOf({
+  waiting,
+  ...options
+}: Partial<Omit<TurnOptions, "waiting">> & { readonly waiting?: Partial<WaitingLimits> }) {
+  const turns = new FairTurns({ places: 1, waiting: { busy, ...waiting }, ...options });
   const order: string[] = [];
   const held: [string, () => void][] = [];
   const ask = async (name: string, signal = open()) => {
@@ -59,7 +62,7 @@ test("a party holds no more than its share, even where places are free, and the 
 });
 
 test("who gives up leaves the queue: aborted at once, too late after waitMs, and the place is not lost", async () => {
-  const { turns, order, ask, end } = turnsOf({ waitMs: 20 });
+  const { turns, order, ask, end } = turnsOf({ waiting: { ms: 20 } });
   await ask("a");
   const controller = new AbortController();
   const gone = turns.enter(controller.signal, "b");
@@ -86,7 +89,7 @@ test("a signal that aborts once the turn has come does not lose it", async () =>
 });
 
 test("so many may wait, of one party and of all; one more is refused at once", async () => {
-  const { turns, ask, end, order } = turnsOf({ maxWaiting: 3, maxWaitingPerParty: 2 });
+  const { turns, ask, end, order } = turnsOf({ waiting: { max: 3, maxPerParty: 2 } });
   await ask("a");
   for (let i = 0; i < 2; i++) void ask("a");
   await expect(turns.enter(open(), "a")).rejects.toMatchObject(BUSY);
@@ -94,4 +97,13 @@ test("so many may wait, of one party and of all; one more is refused at once", a
   await expect(turns.enter(open(), "c")).rejects.toMatchObject(BUSY);
   for (const name of ["a", "a", "b", "a"]) await end(name);
   expect(order).toEqual(["a", "a", "b", "a"]);
+});
+
+test("work that fails gives its place back", async () => {
+  const { turns } = turnsOf({});
+  const failing = async () => {
+    throw new Error("no");
+  };
+  await expect(turns.run(failing, open(), "a")).rejects.toThrow("no");
+  expect(await turns.run(async () => "done", open(), "a")).toBe("done");
 });

@@ -106,6 +106,60 @@ describe("order", () => {
   });
 });
 
+describe("parties", () => {
+  /** Submits a query of so many units in a party's name. */
+  const ask = ({ queue }: ReturnType<typeof manualWorker>, party: string, ...units: string[]) =>
+    void queue.submit("query", units, undefined, party).catch(() => {});
+
+  test("one that comes after many calls of another waits for one more of its units", async () => {
+    const worker = manualWorker();
+    for (let i = 0; i < 50; i++) ask(worker, "flood", `f${i}`);
+    ask(worker, "neighbour", "n1");
+    ask(worker, "neighbour", "n2");
+
+    for (const unit of ["f0", "f1", "n1", "f2"]) await worker.finish(unit);
+
+    expect(worker.started).toEqual(["f0", "f1", "n1", "f2", "n2"]);
+  });
+
+  test("of those that wait the one of which fewest units run goes first, whichever lane they are in", async () => {
+    const worker = manualWorker(3);
+    void worker.queue.submit("document", ["d1", "d2"], undefined, "flood");
+    ask(worker, "flood", "f1", "f2");
+    ask(worker, "neighbour", "n1", "n2");
+
+    await worker.finish("d1");
+    await worker.finish("d2");
+
+    // The last one is a tie: the flood's turn was longer ago.
+    expect(worker.started).toEqual(["d1", "d2", "f1", "n1", "f2"]);
+  });
+
+  test("one that was served goes behind the others with all its calls", async () => {
+    const worker = manualWorker();
+    ask(worker, "a", "a1");
+    ask(worker, "b", "b1");
+    ask(worker, "c", "c1");
+    ask(worker, "a", "a2");
+    ask(worker, "b", "b2");
+
+    for (const unit of ["a1", "b1", "c1", "a2"]) await worker.finish(unit);
+
+    expect(worker.started).toEqual(["a1", "b1", "c1", "a2", "b2"]);
+  });
+
+  test("one has half of a lane at most, so that the others find room to wait", async () => {
+    const { queue } = manualWorker(1, 4);
+    const submit = (party: string) => queue.submit("document", [party], AbortSignal.timeout(1), party);
+    void queue.submit("document", ["running"]);
+    const waiting = [submit("flood"), submit("flood")];
+
+    await expect(submit("flood")).rejects.toMatchObject({ code: -32010, data: { retryable: true } });
+    waiting.push(submit("neighbour"));
+    for (const call of waiting) await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
 describe("abort", () => {
   test("an aborted call is rejected at once with the signal's reason, and its waiting units never start", async () => {
     const { queue, started, finish } = manualWorker();
