@@ -23,7 +23,4 @@ export type MethodName = (typeof METHOD_NAMES)[number];
 const names: ReadonlySet<string> = new Set(METHOD_NAMES);
 export const isMethodName = (name: string): name is MethodName => names.has(name);
 
-/** RCP §13: the core methods, callable before initialize and whatever is advertised. */
-export const SESSIONLESS_METHODS: ReadonlySet<MethodName> = new Set(["initialize", "info", "ping", "shutdown"]);
-
 export const PROTOCOL_VERSION = 1;

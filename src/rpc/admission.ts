@@ -2,7 +2,8 @@ import type { TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import { FairTurns } from "../load/fair-turns.ts";
 import { rateLimited } from "../protocol/errors.ts";
-import { type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+import type { MethodName } from "../protocol/methods.ts";
+import { METHODS } from "./method-facts.ts";
 
 /** How soon a place may be free again. */
 const RETRY_AFTER_MS = 1_000;
@@ -18,7 +19,7 @@ export interface Admission {
   enter(method: MethodName, tenantId: TenantId, signal: AbortSignal): Promise<() => void>;
 }
 
-/** Reads and writes have places of their own, for a write may wait minutes for the model. The core methods pass: they cost little. */
+/** Reads and writes have places of their own. The core methods pass: they cost little. */
 export function createAdmission({ load }: Pick<Config, "load">): Admission {
   const turns = (kind: "reads" | "writes") => {
     const { running, waiting } = load[kind];
@@ -33,13 +34,11 @@ export function createAdmission({ load }: Pick<Config, "load">): Admission {
       },
     });
   };
-  const reads = turns("reads");
-  const writes = turns("writes");
+  const lines = { read: turns("reads"), write: turns("writes") };
   return {
     async enter(method, tenantId, signal) {
-      if (SESSIONLESS_METHODS.has(method)) return () => {};
-      const isWrite = method === "index/add" || method === "index/delete";
-      return await (isWrite ? writes : reads).enter(signal, tenantId);
+      const { kind } = METHODS[method];
+      return kind === "core" ? () => {} : await lines[kind].enter(signal, tenantId);
     },
   };
 }

@@ -13,6 +13,7 @@ import { deadlineOf, traceIdOf } from "./call-meta.ts";
 import { withDeadline } from "./deadline.ts";
 import { createInFlight } from "./in-flight.ts";
 import { climb } from "./ladder.ts";
+import { METHODS } from "./method-facts.ts";
 import { createNotifier, type Notify } from "./notifications.ts";
 import type { RpcReply, RpcRequest } from "./request.ts";
 import { backendFailed, encodeError, encodeResult, internalError, isBackendFailure } from "./response.ts";
@@ -43,9 +44,9 @@ interface Arrival {
   readonly notify: Notify | undefined;
 }
 
-/** The longest that a method may run. Writes wait for the model to read every chunk, which takes a minute for a long document. */
+/** The longest that a method may run. */
 const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Config["server"]): number =>
-  method === "index/add" || method === "index/delete" ? writeTimeoutMs : requestTimeoutMs;
+  isMethodName(method) && METHODS[method].kind === "write" ? writeTimeoutMs : requestTimeoutMs;
 
 /** The only place that turns what was thrown into an answer. */
 export function createDispatcher({ services, handlers, sessions, refusals }: DispatcherParts): Dispatcher {

@@ -5,7 +5,7 @@ import { countReadable } from "../methods/readable-corpora.ts";
 import type { Observe } from "../observability/observation.ts";
 import { capabilityMissing, invalidRequest, notInitialized, unauthorized, unknownMethod } from "../protocol/errors.ts";
 import type { CallMessage } from "../protocol/message.ts";
-import { isMethodName, type MethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+import { isMethodName, type MethodName } from "../protocol/methods.ts";
 import { isObject, member, type Params } from "../protocol/params.ts";
 import type { LogLevel } from "../protocol/wire.ts";
 import type { Admission } from "./admission.ts";
@@ -13,7 +13,7 @@ import { logLevelOf } from "./call-meta.ts";
 import { checkParams } from "./check-params.ts";
 import type { Deadline } from "./deadline.ts";
 import { identityMembers } from "./identity-members.ts";
-import { GATES } from "./method-gates.ts";
+import { METHODS } from "./method-facts.ts";
 import type { Notifier } from "./notifications.ts";
 import type { RpcRequest } from "./request.ts";
 import type { Session, Sessions } from "./session.ts";
@@ -49,7 +49,7 @@ export async function climb(climber: Climber, rungs: Rungs): Promise<object> {
   if (!isMethodName(call.method)) throw unknownMethod();
   const method = call.method;
 
-  const { credential, capability } = GATES[method];
+  const { credential, capability } = METHODS[method];
   if (credential !== "any" && !principal.credentials.has(credential))
     throw unauthorized(
       `${method} needs the ${credential} credential: its audience and its scope in the token, and no other credential's unless auth.combinedTokens is on`,
@@ -95,7 +95,7 @@ async function sessionFor(
   const session = await sessions.find(principal, sessionTokens, limitsOf(deadline));
   if (method === "initialize" && session !== undefined)
     throw invalidRequest("this session is initialized: send shutdown, or initialize without RCP-Session");
-  const isGated = !isMethodName(method) || !SESSIONLESS_METHODS.has(method);
+  const isGated = !isMethodName(method) || METHODS[method].kind !== "core";
   const isNeeded = sessionTokens.length > 0 || services.config.sessions.mode === "required";
   if (isGated && isNeeded && session === undefined) throw notInitialized();
   return session;
