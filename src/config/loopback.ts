@@ -1,13 +1,10 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { addressRanges } from "./address-ranges.ts";
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
+const isLoopbackAddress = addressRanges(["127.0.0.0/8", "::1"]);
 
 /** Whether only this machine can reach a server that listens on the host. A name other than `localhost` may lead anywhere. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
-  const family = isIP(bare);
-  if (family === 0) return bare.toLowerCase() === "localhost";
-  return loopback.check(bare, family === 4 ? "ipv4" : "ipv6");
+  return isIP(bare) === 0 ? bare.toLowerCase() === "localhost" : isLoopbackAddress(bare);
 }

@@ -2,13 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TenantId } from "../catalog/corpus.ts";
+import { addressRanges } from "../config/address-ranges.ts";
 import type { Config } from "../config/config.ts";
 import { FairTurns } from "../load/fair-turns.ts";
 import { hasNul, isWellFormed, utf8Bytes } from "../protocol/text.ts";
 import { parseTextType, type TextType } from "../protocol/text-type.ts";
 import { bareHost, checkRedirect, checkUri, isListed, portOf } from "./check-uri.ts";
 import { type Dial, dialChecked, secure } from "./connect.ts";
-import { isDenied, rangesOf } from "./denied-addresses.ts";
+import { isDenied } from "./denied-addresses.ts";
 import { readFileBody } from "./file-body.ts";
 import { htmlTextApart } from "./html-text-apart.ts";
 import { httpGet, readBody } from "./http-get.ts";
@@ -69,7 +70,7 @@ export function createFetcher(
   const turns = (places: number) => new FairTurns({ places, placesPerParty: Math.ceil(places * load.tenantShare) });
   const fetches = turns(settings.concurrency);
   const pages = turns(MAX_PAGES);
-  const isAllowedPrivate = rangesOf(settings.allowPrivate);
+  const isAllowedPrivate = addressRanges(settings.allowPrivate);
   const isAccepted = (address: string) => !isDenied(address) || isAllowedPrivate(address);
 
   return {

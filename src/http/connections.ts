@@ -1,7 +1,8 @@
 import type { Server, ServerResponse } from "node:http";
-import { BlockList, isIP, isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { normalizeIP } from "@fastify/rate-limit";
+import { addressRanges } from "../config/address-ranges.ts";
 
 /** The open connections of a server: Node itself loses sight of those that never sent a request or finished a handshake. */
 export interface Connections {
@@ -27,11 +28,12 @@ export function trackConnections(server: Server, share: AddressShare): Connectio
   const latest = new WeakMap<Duplex, ServerResponse>();
 
   const held = new Map<string, number>();
-  const exempt = blockList(share.exempt);
+  const isExempt = addressRanges(share.exempt);
 
   server.on("connection", (socket) => {
     const { remoteAddress = "" } = socket;
-    if (!isListed(exempt, remoteAddress)) {
+    // A link-local peer has the zone of its link, and a range of addresses has none.
+    if (!isExempt(remoteAddress.replace(/%.*/, ""))) {
       const address = normalizeIP(remoteAddress);
       const count = held.get(address) ?? 0;
       if (count >= share.max) {
@@ -75,22 +77,6 @@ export function trackConnections(server: Server, share: AddressShare): Connectio
     },
   };
 }
-
-function blockList(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [address = "", prefix] = entry.split("/");
-    const family = familyOf(address);
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  }
-  return list;
-}
-
-const isListed = (list: BlockList, address: string): boolean =>
-  isIP(address) !== 0 && list.check(address, familyOf(address));
-
-const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 
 const peerOf = ({
   remoteAddress,
