@@ -14,7 +14,6 @@ export const path = z.string().min(1);
 /** Printed as `<set>` and readable from the file that `PGRCP_…_FILE` names. */
 export const secret = z.string().min(1).meta({ secret: "value" });
 export const url = z.url({ protocol: /^https?$/ });
-/** A secret too. */
-export const redisUrl = z.url({ protocol: /^rediss?$/ }).meta({ secret: "url" });
-/** As a secret, but printed with its password masked. */
+/** Secrets too, but printed with the password masked. */
 export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ }).meta({ secret: "url" });
+export const redisUrl = z.url({ protocol: /^rediss?$/ }).meta({ secret: "url" });

@@ -19,6 +19,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { "https:": 443, "http:"
 /** Without the brackets that an IPv6 address has in a URL. */
 export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
+/** The port that is dialled: a URL leaves out its scheme's own. 0 for a scheme that has none. */
 export const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port);
 

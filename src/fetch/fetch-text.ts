@@ -63,6 +63,10 @@ interface Journey {
   wentPrivate: boolean;
 }
 
+/**
+ * Fetches bodies by the settings' rules, `concurrency` of them at a time, for which tenants take turns. A uri that led to an address of the operator's own network
+ * is refused after `timeoutMs` and no sooner, whatever was the matter with it.
+ */
 export function createFetcher(
   { fetch: settings, limits, load }: Pick<Config, "fetch" | "limits" | "load">,
   { resolve, dial }: Outside = { resolve: resolveByDns, dial: dialChecked },

@@ -19,6 +19,7 @@ export interface PacedBody {
 /** What is handed on at once. The reading and the writing stream each hold one of these, and the latter some more of Node's own. */
 const SLICES = 8;
 
+/** @param raw the response that the body's stream is handed to; the stream ends with it */
 export function pacedBody(raw: ServerResponse, { maxBufferedBytes, stallMs }: Pace): PacedBody {
   const sliceBytes = Math.ceil(maxBufferedBytes / SLICES);
   let rest: Buffer | undefined;

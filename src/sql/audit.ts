@@ -19,6 +19,7 @@ export interface OperatorAction {
   readonly detail?: string;
 }
 
+/** Puts on record what an operator did, beside the change in its transaction. */
 export function recordCommand({ tenantId, action, corpus, version, count, detail }: OperatorAction): Statement {
   return compile(
     sql`insert into pgrcp_state.audit (tenant_id, action, issuer, subject, corpus, version, count, detail)
@@ -68,6 +69,7 @@ order by at, version`,
   );
 }
 
+/** Records of every tenant that were made at least so many days ago. */
 export function deleteOldRecords(keptDays: number): Statement {
   return compile(
     sql`delete from pgrcp_state.audit where recorded_at <= now() - make_interval(days => ${keptDays}::int)`,
