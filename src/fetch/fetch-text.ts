@@ -14,7 +14,7 @@ import { readFileBody } from "./file-body.ts";
 import { htmlTextApart } from "./html-text-apart.ts";
 import { httpGet, readBody } from "./http-get.ts";
 import { FetchRefusal } from "./refusal.ts";
-import { acceptedAddresses, type Resolve, resolveByDns } from "./resolve-host.ts";
+import { acceptedAddresses, dnsResolver, type Resolve } from "./resolve-host.ts";
 
 export interface FetchedText {
   readonly text: string;
@@ -69,7 +69,7 @@ interface Journey {
  */
 export function createFetcher(
   { fetch: settings, limits, load }: Pick<Config, "fetch" | "limits" | "load">,
-  { resolve, dial }: Outside = { resolve: resolveByDns, dial: dialChecked },
+  { resolve, dial }: Outside = { resolve: dnsResolver(), dial: dialChecked },
 ): Fetcher {
   const turns = (places: number) => new FairTurns({ places, placesPerParty: Math.ceil(places * load.tenantShare) });
   const fetches = turns(settings.concurrency);

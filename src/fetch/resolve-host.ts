@@ -11,18 +11,26 @@ const noneIfUnknown = (error: unknown): string[] => {
   throw error;
 };
 
-/** Asks the name servers themselves: no hosts file, no search domains, and none of the threads that files are read by. */
-export const resolveByDns: Resolve = async (name, signal) => {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-  const cancel = () => resolver.cancel();
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    const answers = [resolver.resolve4(name), resolver.resolve6(name)].map((one) => one.catch(noneIfUnknown));
-    return (await Promise.all(answers)).flat();
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
-};
+/**
+ * Asks the name servers themselves: no hosts file, no search domains, and none of the threads that files are read by.
+ *
+ * @param servers such as `127.0.0.1:53`; the machine's own by default
+ */
+export function dnsResolver(servers?: readonly string[]): Resolve {
+  return async (name, signal) => {
+    signal.throwIfAborted();
+    const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+    if (servers !== undefined) resolver.setServers(servers);
+    const cancel = () => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const answers = [resolver.resolve4(name), resolver.resolve6(name)].map((one) => one.catch(noneIfUnknown));
+      return (await Promise.all(answers)).flat();
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  };
+}
 
 /**
  * The addresses of a name, of which every one may be dialled.

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -46,10 +46,11 @@ async function start(
   answer: Answer,
   args: readonly string[] = ["--token-file", tokenFile],
   env: NodeJS.ProcessEnv = {},
+  launcher: { readonly cwd: string; readonly env: NodeJS.ProcessEnv } = { cwd: folder, env: process.env },
 ): Promise<RunningBridge> {
   const server = await startFakeServer(answer);
   const all = [LAUNCHER, "connect", "--url", server.base.href, "--ca-file", caFile, ...args];
-  const child = spawn(process.execPath, all, { cwd: folder, env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, all, { cwd: launcher.cwd, env: { ...launcher.env, ...env } });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -228,6 +229,18 @@ describe("§5.1 connect on stdio", () => {
     expect((await bridge.frames(2))[1]).toMatchObject({ id: 1, error: { code: -32014 } });
     expect(bridge.server.methods().at(-1)).toBe("shutdown");
   });
+});
+
+test("§15.1 connect needs nothing of its launcher but a URL and a token: no variable, and it leaves its folder empty", async () => {
+  const cwd = path.join(folder, "empty");
+  mkdirSync(cwd);
+  const bridge = await start(echo(), ["--token-file", tokenFile], {}, { cwd, env: {} });
+  bridge.write(INITIALIZE + line(1, "retrieve"));
+  expect((await bridge.frames(2))[1]).toMatchObject({ id: 1, result: { method: "retrieve" } });
+  bridge.child.stdin.end();
+  expect(await bridge.exit).toBe(0);
+  expect(bridge.stderr()).toBe("");
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 describe("the token of connect", () => {

@@ -13,6 +13,10 @@ const only = async (yaml: string) => {
 };
 
 describe("server.host", () => {
+  test("is loopback unless it is set, and nothing in front is taken to speak TLS", () => {
+    expect(configSchema.parse({}).server).toMatchObject({ host: "127.0.0.1", behindTls: false });
+  });
+
   test.each(["127.0.0.1", "127.8.9.1", "::1", "localhost", "LOCALHOST", "::ffff:127.0.0.1"])(
     "%s is loopback and needs no TLS",
     async (host) => {

@@ -51,7 +51,7 @@ describe("spellings of hosts that are no public names", () => {
     ["https://docs.example.com/caf\u00e9", "form"],
     ["https://docs.example.com/\ud800", "form"],
     ["", "form"],
-  ])("%s: %s", (uri, stage) => {
+  ])("%s is refused for its %s", (uri, stage) => {
     expect(stageOf(uri)).toBe(stage);
   });
 });
@@ -82,7 +82,7 @@ describe("allowedHosts", () => {
     ["https://[fd00:0::1]/", "https://[fd00::1]/"],
     ["https://wiki/", "https://wiki/"],
     ["https://wiki./", "host"],
-  ])("%s: %s", (uri, answer) => {
+  ])("of names, addresses and all names below one: %s is %s", (uri, answer) => {
     expect(stageOf(uri, settings)).toBe(answer);
   });
 

@@ -131,7 +131,7 @@ test("the shared uris are 177, none left out", () => {
 
 describe("the shared uris", () => {
   test.each(entries.map((entry) => [entry.id, entry.tag, entry.uri.slice(0, 60), entry] as const))(
-    "%s %s: %s",
+    "%s (%s) is fetched or refused at the stage that the table names, and no denied address is dialled: %s",
     async (_id, _tag, _uri, entry) => {
       const { outcome, dialled } = await run(entry);
 
