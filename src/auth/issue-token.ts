@@ -70,6 +70,11 @@ function checkRequest(request: IssueRequest, auth: Config["auth"], firstRun: boo
       "the server would not keep the token to these corpora",
       "set auth.corporaClaim, on the server too; or leave the corpora out",
     );
+  if (request.unredacted === true && (auth.read.unredactedScope === undefined || !request.credentials.includes("read")))
+    throw new TokenNotIssued(
+      "the token would see no more than others",
+      "set auth.read.unredactedScope, on the server too, and name the credential read",
+    );
   if (request.credentials.length > 1 && !auth.combinedTokens && !firstRun)
     throw new TokenNotIssued(
       "a token with several credentials would be good for none of them",

@@ -14,6 +14,8 @@ export interface TokenRequest {
   readonly credentials: readonly Credential[];
   /** Names, which `auth.corporaClaim` carries; all corpora of the tenant when absent. */
   readonly corpora?: readonly string[] | undefined;
+  /** With `auth.read.unredactedScope`. */
+  readonly unredacted?: boolean | undefined;
   readonly lifetimeSeconds: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -22,7 +24,9 @@ export interface TokenRequest {
 /** A token as this server's configuration wants it: audiences, scopes, claim names and `typ` are the configured ones. */
 export async function mintToken(request: TokenRequest, key: SigningKey, auth: Config["auth"]): Promise<string> {
   const [audience = "", ...others] = request.credentials.map((name) => auth[name].audience);
-  const scopes = request.credentials.map((name) => auth[name].scope);
+  const { unredactedScope } = auth.read;
+  const more = request.unredacted === true && unredactedScope !== undefined ? [unredactedScope] : [];
+  const scopes = [...request.credentials.map((name) => auth[name].scope), ...more];
   const issuedAt = Math.floor(request.now / 1000);
   const claims = {
     iss: request.issuer,

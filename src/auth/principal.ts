@@ -26,6 +26,8 @@ export interface Principal {
   readonly expiresAt: number;
   /** The client certificate that the token is bound to (RFC 8705 §3.1): SHA-256 of its DER, base64url. Absent: to none. */
   readonly boundTo?: string;
+  /** It has `auth.read.unredactedScope`. Absent: its answers are redacted. */
+  readonly seesRedacted?: true;
   /** What the add credential writes as: recorded with each document. */
   readonly source: string;
   /** The most that a document written with this token can be trusted. */

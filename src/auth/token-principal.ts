@@ -21,6 +21,7 @@ export function principalOf(claims: Members, rules: TokenRules): Principal {
     tokenId: typeof tokenId === "string" ? tokenId : undefined,
     expiresAt: Math.floor(Number(own(claims, "exp"))),
     ...(certificate !== undefined && { boundTo: certificate }),
+    ...(seesRedacted(claims, rules) && { seesRedacted: true }),
     source: rules.auth.add.source,
     trustCeiling: rules.auth.add.trust,
   };
@@ -34,13 +35,21 @@ export function credentialsOf(claims: Members, tokenIssuer: string, rules: Token
   const audiences = audiencesOf(claims);
   const named = CREDENTIALS.filter((name) => audiences.includes(rules.auth[name].audience));
   if (named.length > 1 && !rules.combinedTokens) return new Set();
-  const scopes = scopesOf(claimAt(claims, rules.scopePath), rules.auth.scopeForm) ?? [];
+  const scopes = scopesIn(claims, rules);
   return new Set(
     named.filter((name) => {
       const { scope, issuer } = rules.auth[name];
       return scopes.includes(scope) && (issuer === undefined || issuer === tokenIssuer);
     }),
   );
+}
+
+const scopesIn = (claims: Members, { scopePath, auth }: TokenRules): readonly string[] =>
+  scopesOf(claimAt(claims, scopePath), auth.scopeForm) ?? [];
+
+function seesRedacted(claims: Members, rules: TokenRules): boolean {
+  const { unredactedScope } = rules.auth.read;
+  return unredactedScope !== undefined && scopesIn(claims, rules).includes(unredactedScope);
 }
 
 /** Who calls when nobody has to say who they are (`auth.mode: none`). */

@@ -34,6 +34,7 @@ export function registerToken(program: Command): void {
         .makeOptionMandatory(),
     )
     .option("--corpus <name>", "keep it to this corpus; once for each; needs auth.corporaClaim", collect)
+    .option("--unredacted", "sees what redaction leaves out; needs auth.read.unredactedScope")
     .requiredOption("--subject <name>", "who will use it; recorded with what is written")
     .option("--ttl <duration>", "seconds, or 15m, 12h, 1d; at most auth.maxLifetimeSeconds", parseDuration, 3_600)
     .option("--key <file>", "private key from `pgrcp token keygen`; not needed on a first run or for a shared secret")
@@ -62,6 +63,7 @@ interface MintOptions extends ConfigOption {
   readonly tenant: string;
   readonly credential: readonly Credential[];
   readonly corpus?: readonly string[];
+  readonly unredacted?: boolean;
   readonly subject: string;
   readonly ttl: number;
   readonly key?: string;
@@ -76,6 +78,7 @@ async function mint(options: MintOptions): Promise<void> {
     client: "pgrcp-token",
     credentials: CREDENTIALS.filter((name) => options.credential.includes(name)),
     corpora: options.corpus,
+    unredacted: options.unredacted,
     lifetimeSeconds: options.ttl,
     keyFile: options.key,
     issuer: options.issuer,

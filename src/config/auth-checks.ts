@@ -85,6 +85,15 @@ export const AUTH_RULES: readonly Rule[] = [
     }),
   ),
   {
+    reads: ["auth.read.unredactedScope", ...CREDENTIALS.map((name) => `auth.${name}.scope`)],
+    find: ({ auth }) =>
+      when(
+        CREDENTIALS.some((name) => auth[name].scope === auth.read.unredactedScope),
+        "auth.read.unredactedScope",
+        "is the scope of a credential; choose one of its own, for those alone who may see what redaction leaves out",
+      ),
+  },
+  {
     reads: ["auth.mode", "auth.issuers", "auth.tenantPattern"],
     find: ({ auth }) => {
       const text = tenantPatternProblem(auth);

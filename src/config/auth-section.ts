@@ -45,7 +45,13 @@ export const auth = z
     /** auto: issuers when there are some, else generated first-run tokens on loopback. none: loopback only. */
     mode: z.enum(["auto", "jwt", "none"]).default("auto"),
     issuers: z.array(issuer).default([]),
-    read: z.strictObject(credentialKeys("pgrcp:read", "rcp:read")).prefault({}),
+    read: z
+      .strictObject({
+        ...credentialKeys("pgrcp:read", "rcp:read"),
+        /** A scope beside the credential's own, whose holder sees what `redaction` leaves out for others. Absent: nobody does. */
+        unredactedScope: scope.optional(),
+      })
+      .prefault({}),
     add: z
       .strictObject({
         ...credentialKeys("pgrcp:add", "rcp:index.add"),

@@ -233,7 +233,7 @@ const quotas = z
 
 const redaction = z
   .strictObject({
-    /** Names of members of meta, or paths of them joined by dots. */
+    /** Names of members of meta, or paths of them joined by dots; what is below a member goes with it. */
     metaFields: z.array(z.string().min(1)).max(256).default([]),
   })
   .prefault({});

@@ -68,9 +68,11 @@ export const CROSS_CHECKS: readonly Rule[] = [
     reads: ["redaction.metaFields", "filter.fields"],
     find: ({ redaction, filter }) =>
       when(
-        redaction.metaFields.some((path) => Object.hasOwn(filter.fields, path)),
+        redaction.metaFields.some((path) =>
+          Object.keys(filter.fields).some((field) => field === path || field.startsWith(`${path}.`)),
+        ),
         "redaction.metaFields",
-        "what may not be seen may not be filtered by either: take the field out of filter.fields",
+        "what may not be seen, or stands below it, may not be filtered by either: take the field out of filter.fields",
       ),
   },
   {

@@ -20,7 +20,7 @@ export const retrieve: Handler = async (params, call, services) => {
     embedding,
     reranker,
     generator,
-    redactedMeta: config.redaction.metaFields,
+    redactedMeta: principal.seesRedacted === true ? [] : config.redaction.metaFields,
     limits: call,
     report,
   });

@@ -21,7 +21,7 @@ export interface RetrievalContext {
   /** Both are there when a plan asks for them: what is not configured is not on offer. */
   readonly reranker: Reranker | undefined;
   readonly generator: TextGenerator | undefined;
-  /** Paths of meta that no hit shows. */
+  /** Paths of meta that no hit shows to this caller. */
   readonly redactedMeta: readonly string[];
   /** The call: its signal and the time left. */
   readonly limits: { readonly signal: AbortSignal; remainingMs(): number };

@@ -139,6 +139,21 @@ describe("pgrcp token mint", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("set auth.corporaClaim") });
   });
 
+  test("lets a reader see what is redacted where the server has a scope for it, and makes no token where it has none", async () => {
+    const lifting = await deployment("  read: { unredactedScope: phi.read }\n");
+    const { stdout } = await lifting.mint("--credential", "read", "--unredacted");
+    const plain = await lifting.mint("--credential", "read");
+    const refused = [
+      await (await deployment()).mint("--credential", "read", "--unredacted"),
+      await lifting.mint("--credential", "add", "--unredacted"),
+    ];
+
+    const scope = (token: string) => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).scope;
+    expect([scope(stdout), scope(plain.stdout)]).toEqual(["rcp:read phi.read", "rcp:read"]);
+    for (const { code, stdout, stderr } of refused)
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("set auth.read.unredactedScope")]);
+  });
+
   test("for a first run, with the key that the server keeps", async () => {
     const cwd = await freshDirectory();
     const { auth } = configSchema.parse({});

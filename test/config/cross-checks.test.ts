@@ -40,6 +40,7 @@ describe("redaction.metaFields", () => {
   test.each([
     ["filter: {fields: {email: keyword}}\nredaction: {metaFields: [phone, email]}", /may not be filtered by either/],
     ["filter: {fields: {a.b: keyword}}\nredaction: {metaFields: [a.b]}", /may not be filtered by either/],
+    ["filter: {fields: {a.b.c: keyword}}\nredaction: {metaFields: [a]}", /may not be filtered by either/],
     ["redaction: {metaFields: [title]}", /title and uri are what a hit is cited by/],
     ["redaction: {metaFields: [uri]}", /title and uri are what a hit is cited by/],
   ])("%j", async (yaml, problem) => {
@@ -48,10 +49,17 @@ describe("redaction.metaFields", () => {
   });
 
   test("may name what nobody filters by", async () => {
-    const yaml = "filter: {fields: {email: keyword}}\nredaction: {metaFields: [author.email, constructor]}";
+    const yaml = "filter: {fields: {email: keyword, em: int}}\nredaction: {metaFields: [author.email, constructor, e]}";
 
     expect(await only(yaml)).toBeUndefined();
   });
+});
+
+test.each(["rcp:read", "rcp:index.add"])("auth.read.unredactedScope has a name of its own: not %s", async (scope) => {
+  const yaml = `auth: {read: {unredactedScope: '${scope}'}}`;
+
+  expect(await only(yaml)).toMatch(/^auth\.read\.unredactedScope: is the scope of a credential; choose one of its own/);
+  expect(await only("auth: {read: {unredactedScope: 'rcp:read.unredacted'}}")).toBeUndefined();
 });
 
 describe("fetch", () => {

@@ -27,6 +27,25 @@ describe("redacted meta", () => {
     expect(redactMeta(meta, ["a.b.c"])).toEqual({ a: { b: { d: 4 } }, "a.b": { e: 6 }, c: 7 });
   });
 
+  test("lacks what is below a member, however its name is written, and keeps what only begins alike", () => {
+    const meta = {
+      author: { name: "Ann" },
+      "author.phone": 1,
+      "author.phone.home": 2,
+      authority: 3,
+      at: { "b.c.d": 4, b: { c: { d: 5 }, cc: 6 }, "b.cc": 7 },
+      "at.b": { "c.d": 8, e: 9 },
+      list: [{ "x.y": 10, x: 11, "xx.y": 12 }],
+    };
+
+    expect(redactMeta(meta, ["author", "at.b.c", "list.x"])).toEqual({
+      authority: 3,
+      at: { b: { cc: 6 }, "b.cc": 7 },
+      "at.b": { e: 9 },
+      list: [{ "xx.y": 12 }],
+    });
+  });
+
   test("keeps inherited names as what they are: members like any other", () => {
     const meta = JSON.parse('{"__proto__": {"email": 1}, "constructor": 2}');
 
