@@ -1,4 +1,4 @@
-import { backendUnavailable, RpcError, timeout, unauthorized } from "../protocol/errors.ts";
+import { backendUnavailable, ErrorCode, RpcError, timeout, unauthorized } from "../protocol/errors.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** The one reader of SQLSTATE. */
@@ -74,9 +74,7 @@ export function toRpcError(error: unknown): unknown {
   const options = { cause: error };
   if (code === "57014") return Object.assign(timeout("the database did not finish in time"), options);
   if (code === "42501") return Object.assign(unauthorized(), options);
-  if (isLoginRefused(error)) {
-    return backendUnavailable({ retryable: false, detail: "the database refused the server's login" }, options);
-  }
+  if (isLoginRefused(error)) return loginRefused(error);
   if (isSerializationFailure(error)) {
     return backendUnavailable(
       { retryable: true, retryAfterMs: 100, detail: "the write kept meeting other writes" },
@@ -89,14 +87,22 @@ export function toRpcError(error: unknown): unknown {
       options,
     );
   }
-  if (isConnectionLost(error) || (code !== undefined && UNAVAILABLE.test(code))) {
-    return backendUnavailable(
-      { retryable: true, retryAfterMs: 1_000, detail: "the database is out of reach" },
-      options,
-    );
-  }
+  if (isConnectionLost(error) || (code !== undefined && UNAVAILABLE.test(code))) return outOfReach(error);
   return error;
 }
+
+/**
+ * Why no connection could be opened, as the caller's. Whatever it was, such as a certificate that nobody vouches for, the database is
+ * out of reach: nothing was asked of it that could be a bug.
+ */
+export const notConnected = (error: unknown): RpcError =>
+  isLoginRefused(error) ? loginRefused(error) : outOfReach(error);
+
+const loginRefused = (cause: unknown): RpcError =>
+  backendUnavailable({ retryable: false, detail: "the database refused the server's login" }, { cause });
+
+const outOfReach = (cause: unknown): RpcError =>
+  backendUnavailable({ retryable: true, retryAfterMs: 1_000, detail: "the database is out of reach" }, { cause });
 
 export interface LoginAttempt {
   readonly url: string;
@@ -139,6 +145,11 @@ export function connectFailure(error: unknown, { url, user, password }: LoginAtt
   }
   if (code === "53300") return fail(`the database at ${place} has no connection left`, "raise its max_connections");
   if (code === "57P03") return fail(`the database at ${place} is starting or stopping`, "try again in a moment");
-  if (!isConnectionLost(root) && !(root instanceof RpcError)) return error;
-  return fail(`no database answers at ${place}`, "start it, or correct database.url");
+  if (isConnectionLost(root) || root instanceof RpcError)
+    return fail(`no database answers at ${place}`, "start it, or correct database.url");
+  // What else kept a connection from being opened. A statement's error has a severity.
+  const isOutOfReach = error instanceof RpcError && error.code === ErrorCode.BackendUnavailable;
+  if (!isOutOfReach || (root instanceof Error && "severity" in root)) return error;
+  const line = `no connection to the database at ${place} can be opened${code === undefined ? "" : ` (${code})`}`;
+  return fail(line, "correct database.url; with TLS, its sslmode and sslrootcert");
 }

@@ -9,7 +9,7 @@ import type { BatchStatement } from "./batch.ts";
 import { requestCancel } from "./cancel-request.ts";
 import type { Access } from "./database.ts";
 import { type ConnectionRole, credentialsOf, type Lease, type LeaseSource } from "./lease.ts";
-import { codeOf } from "./pg-errors.ts";
+import { codeOf, notConnected } from "./pg-errors.ts";
 import { statementNames } from "./statement-names.ts";
 
 /** How long an abandoned statement may take to notice that it was cancelled, before its socket is cut. */
@@ -143,7 +143,7 @@ export class RolePool implements LeaseSource {
         (error: unknown) => {
           if (hasGivenUp) return;
           off();
-          reject(error);
+          reject(notConnected(error));
           leave();
         },
       );
