@@ -25,7 +25,8 @@ const NO_PASSWORD = /^SASL: .*password must be/;
 
 /** SQLSTATE that means "not now": connection, resources, operator intervention, a session that idled for too long. */
 const UNAVAILABLE = /^(08|53|57P|58|25P03)/;
-const SERIALIZATION: ReadonlySet<string> = new Set(["40001", "40P01"]);
+/** Serialization failure, deadlock, and a lock that did not come within the `lock_timeout` that somebody set for our logins. */
+const SERIALIZATION: ReadonlySet<string> = new Set(["40001", "40P01", "55P03"]);
 
 /** The five characters that Postgres sent, or the system's code of a socket that failed. */
 export function codeOf(error: unknown): string | undefined {
