@@ -19,6 +19,7 @@ import { StartupError } from "./db/startup-error.ts";
 import { checkLanguage } from "./environment-checks.ts";
 import { createFetcher } from "./fetch/fetch-text.ts";
 import { buildHttpServer } from "./http/server.ts";
+import { Pressure } from "./load/pressure.ts";
 import { keepCollecting } from "./maintenance/collect.ts";
 import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
@@ -147,13 +148,16 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
   const sessions = createSessions(new DatabaseSessionStore(database, config.sessions), advertisedBy(services));
   const refusals = new RefusalLog(database, observe);
   const draining = new AbortController();
+  const pressure = pressureOf(config.load.shedding, observe);
   const server = await buildHttpServer({
     config,
     draining: draining.signal,
+    pressure,
     verifier: createTokenVerifier(config.auth, { dev: firstRun?.issuer }),
     dispatcher: createDispatcher({ services, handlers: HANDLERS, sessions, refusals }),
     observe,
-    isReady: async () => embedding.isReady() && (await database.isReachable(config.database.connectTimeoutMs)),
+    isReady: async () =>
+      !pressure.isHigh && embedding.isReady() && (await database.isReachable(config.database.connectTimeoutMs)),
   });
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
   const endCollecting = operator && keepCollecting(operator, config.retention, collectFailed(observe));
@@ -170,6 +174,7 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
     // Right after the turn of the event loop that took every connection which had come.
     await nextTurn();
     await server.close();
+    pressure.close();
     await refusals.close();
   }
 }
@@ -177,6 +182,12 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
 const firstRunNotice = ({ tokenFiles }: FirstRun): string =>
   `the tokens in ${dirname(tokenFiles.read)} are for this machine only, and ${basename(tokenFiles.all)} may read, add and delete ` +
   "alike; a server for others needs auth.issuers";
+
+function pressureOf(settings: Config["load"]["shedding"], observe: Observe): Pick<Pressure, "isHigh" | "close"> {
+  if (!settings.enabled) return { isHigh: false, close: () => {} };
+  const { maxEventLoopDelayMs, maxMemoryShare } = settings;
+  return new Pressure({ eventLoopDelayMs: maxEventLoopDelayMs, memoryShare: maxMemoryShare }, observe);
+}
 
 const collectFailed =
   (observe: Observe) =>

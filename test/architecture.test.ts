@@ -9,7 +9,7 @@ const TABLE = {
   cli: ["app", "bridge", "client", "conformance", "config", "db", "fetch", "maintenance"],
   app: "everything",
   bridge: ["client"],
-  http: ["adapters", "rpc", "auth", "config"],
+  http: ["adapters", "rpc", "auth", "config", "load"],
   adapters: ["rpc"],
   rpc: ["methods", "auth", "load"],
   methods: [

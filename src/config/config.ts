@@ -196,6 +196,14 @@ const load = z
     writes: turns(16, 256),
     /** Of each number, rounded up. */
     tenantShare: z.number().gt(0).max(1).default(0.5),
+    shedding: z
+      .strictObject({
+        enabled: z.boolean().default(true),
+        maxEventLoopDelayMs: milliseconds.default(250),
+        /** Of the memory that the process may have. */
+        maxMemoryShare: z.number().gt(0).max(1).default(0.9),
+      })
+      .prefault({}),
   })
   .prefault({});
 

@@ -11,7 +11,8 @@ export function answerError(observe: Observe) {
     const refusal = refusalOf(error);
     if (refusal.status >= 500) {
       if (error !== refusal) observe({ kind: "internal-error", where: "http", error });
-      else if (refusal.body !== undefined && isBackendFailure(refusal.body)) {
+      // One without a cause is the server's own decision, and that was logged when it was taken.
+      else if (refusal.cause !== undefined && refusal.body !== undefined && isBackendFailure(refusal.body)) {
         observe(backendFailed("http", refusal.body));
       }
     }

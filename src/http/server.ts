@@ -3,6 +3,7 @@ import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { TokenVerifier } from "../auth/verify-token.ts";
 import type { Config } from "../config/config.ts";
+import type { Pressure } from "../load/pressure.ts";
 import type { Observe } from "../observability/observation.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
 import { answerError } from "./answer-error.ts";
@@ -17,6 +18,7 @@ import { answerClientError, createNodeServer } from "./node-server.ts";
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
 import { resourceMetadata } from "./resource-metadata.ts";
+import { shedLoad } from "./shed-load.ts";
 import { readTarget, type Target } from "./target.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
@@ -29,16 +31,17 @@ export interface HttpServerOptions {
   readonly isReady: () => Promise<boolean>;
   /** Aborts when the server is about to close: it is not ready any more, and goes on answering. */
   readonly draining: AbortSignal;
+  readonly pressure: Pick<Pressure, "isHigh">;
 }
 
 /**
  * The HTTP server, not listening yet: `listen({ host, port })` starts it, `close()` lets what runs finish for up to
  * `server.shutdownGraceMs` and then cuts it off.
  *
- * A request's way: route → rate of its address → authenticate → rate of its principal → headers of the body → body → dispatcher.
+ * A request's way: route → rate of its address → authenticate → rate of its principal → load → headers of the body → body → dispatcher.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
-  const { config, verifier, dispatcher, observe, isReady, draining } = options;
+  const { config, verifier, dispatcher, observe, isReady, draining, pressure } = options;
   const nodeServer = createNodeServer(config.server);
   const connections = trackConnections(nodeServer, {
     max: config.server.maxConnectionsPerAddress,
@@ -79,6 +82,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     rcp.addHook("onRequest", limits.byAddress);
     rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, metadata, observe));
     rcp.addHook("onRequest", limits.byPrincipal);
+    rcp.addHook("onRequest", shedLoad(pressure));
     rcp.addHook("onRequest", checkBodyHeaders);
     addRcpRoute(rcp, {
       dispatcher,

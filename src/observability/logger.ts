@@ -16,6 +16,7 @@ const LEVELS = {
   "internal-error": "error",
   "audit-failed": "error",
   database: "warn",
+  "load-shedding": "warn",
   warning: "warn",
 } as const satisfies Record<Observation["kind"], Level>;
 

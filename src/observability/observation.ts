@@ -48,6 +48,13 @@ type Happening =
   /** Refused calls that the audit record does not hold, because it could not be written. */
   | { readonly kind: "audit-failed"; readonly tenant: string; readonly refusals: number; readonly error: unknown }
   | { readonly kind: "database"; readonly event: string; readonly role?: string; readonly sqlstate?: string }
+  /** This process has too much to do, or no longer. */
+  | {
+      readonly kind: "load-shedding";
+      readonly state: "begun" | "ended";
+      readonly eventLoopDelayMs: number;
+      readonly memoryShare: number;
+    }
   | { readonly kind: "warning"; readonly text: string };
 
 export type Observe = (observation: Observation) => void;

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app.ts";
 import { configSchema } from "../../src/config/config.ts";
+import { lookAtProcess } from "../../src/load/pressure.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import { NO_CORPORA, NO_DATABASE } from "../support/no-database.ts";
 import { testEmbeddingModel } from "../support/test-embedding.ts";
@@ -9,8 +10,8 @@ const running: RunningServer[] = [];
 afterAll(() => Promise.all(running.map((server) => server.close())));
 
 /** A server as it is put together in earnest, over parts that are or are not ready. */
-async function statuses(database: boolean, model: boolean): Promise<Record<"healthz" | "readyz", number>> {
-  const config = configSchema.parse({ auth: { mode: "none" }, server: { port: 0 } });
+async function statusesOf(database: boolean, model: boolean, load: object = {}) {
+  const config = configSchema.parse({ auth: { mode: "none" }, server: { port: 0 }, load });
   const services = {
     config,
     offer: offerOf(config),
@@ -26,8 +27,10 @@ async function statuses(database: boolean, model: boolean): Promise<Record<"heal
   const server = await startServer({ services, operator: undefined, close: async () => {} });
   running.push(server);
   const status = async (path: string) => (await fetch(new URL(path, server.url))).status;
-  return { healthz: await status("/healthz"), readyz: await status("/readyz") };
+  return async () => ({ healthz: await status("/healthz"), readyz: await status("/readyz") });
 }
+
+const statuses = async (database: boolean, model: boolean) => (await statusesOf(database, model))();
 
 test("a server is ready while its database and its embedding model are", async () => {
   expect(await statuses(true, true)).toEqual({ healthz: 200, readyz: 200 });
@@ -39,4 +42,11 @@ test("a server whose embedding model has crashed is alive and not ready", async 
 
 test("a server whose database is out of reach is alive and not ready", async () => {
   expect(await statuses(false, true)).toEqual({ healthz: 200, readyz: 503 });
+});
+
+test("a server that has too much to do is alive and not ready", async () => {
+  const { memoryShare } = lookAtProcess()();
+  const now = await statusesOf(true, true, { shedding: { maxMemoryShare: memoryShare / 2 } });
+
+  await expect.poll(now, { timeout: 10_000 }).toEqual({ healthz: 200, readyz: 503 });
 });

@@ -43,6 +43,8 @@ export interface RcpServerParts {
   /** The verifier of tokens that `issuer` mints, when absent. */
   readonly verifier?: TokenVerifier;
   readonly isReady?: () => Promise<boolean>;
+  /** None when absent. */
+  readonly pressure?: { readonly isHigh: boolean };
 }
 
 export interface CallOptions {
@@ -119,7 +121,10 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
   const verifier = parts.verifier ?? createTokenVerifier(config.auth);
   const isReady = parts.isReady ?? (async () => true);
   const draining = new AbortController();
-  const server = await buildHttpServer({ config, verifier, dispatcher, observe, isReady, draining: draining.signal });
+  const server = await buildHttpServer({
+    ...{ config, verifier, dispatcher, observe, isReady, draining: draining.signal },
+    pressure: parts.pressure ?? { isHigh: false },
+  });
   await server.listen({ host: "127.0.0.1", port: 0, backlog: config.server.maxConnections });
   const { port } = server.server.address() as AddressInfo;
 
