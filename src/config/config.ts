@@ -135,7 +135,11 @@ const feedback = z
   .prefault({});
 
 const idempotency = z
-  .strictObject({ ttlSeconds: seconds.default(86_400), maxResultBytes: positive.default(131_072) })
+  .strictObject({
+    ttlSeconds: seconds.default(86_400),
+    maxResultBytes: positive.default(131_072),
+    maxKeysPerPrincipal: positive.default(100_000),
+  })
   .prefault({});
 
 const limits = z

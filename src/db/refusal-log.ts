@@ -1,4 +1,5 @@
 import type { Observe } from "../observability/observation.ts";
+import { PlainError } from "../protocol/failure.ts";
 import { type RefusedCalls, recordRefusals } from "../sql/refusals.ts";
 import type { Database } from "./database.ts";
 
@@ -6,6 +7,10 @@ import type { Database } from "./database.ts";
 const PERIOD_MS = 600_000;
 /** Callers and methods of one tenant that are told apart in a period; what more there is becomes one record. */
 const MAX_KINDS = 50;
+/** Tenants that are told apart in a period; one more ends it early. */
+const MAX_TENANTS = 1_000;
+/** Records on their way to the database; what comes while there are so many is in the log alone. */
+const MAX_PENDING = 10_000;
 const TIMEOUT_MS = 5_000;
 const MANY = { issuer: "several", subject: "several", client: "", method: "several" } as const;
 
@@ -14,7 +19,8 @@ export type Refusal = Omit<RefusedCalls, "count">;
 /**
  * Keeps the audit record of refused calls, beside the calls: nobody waits for it, and it fails nobody. The first refusal of a
  * principal and method is written at once; further ones of the period are counted and written as one record at its end. So a
- * process writes at most about a hundred records of a tenant in ten minutes, however often it refuses.
+ * process writes at most about a hundred records of a tenant in ten minutes, however often it refuses, unless it refuses a thousand
+ * tenants.
  */
 export class RefusalLog {
   readonly #database: Database;
@@ -23,6 +29,7 @@ export class RefusalLog {
   #repeats = new Map<string, Map<string, RefusedCalls>>();
   /** One after the other: refusals take one connection at most. */
   #writing: Promise<void> = Promise.resolve();
+  #pending = 0;
   readonly #ending = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
@@ -34,6 +41,7 @@ export class RefusalLog {
 
   /** Never throws and never waits. */
   add(refusal: Refusal): void {
+    if (!this.#repeats.has(refusal.tenantId) && this.#repeats.size >= MAX_TENANTS) this.#endPeriod();
     const ofTenant = this.#repeats.get(refusal.tenantId) ?? new Map<string, RefusedCalls>();
     this.#repeats.set(refusal.tenantId, ofTenant);
     const own = keyOf(refusal);
@@ -61,11 +69,21 @@ export class RefusalLog {
   }
 
   #write(refused: RefusedCalls): void {
+    if (this.#pending >= MAX_PENDING) {
+      this.#fail(refused, new PlainError("too many records wait for the database"));
+      return;
+    }
+    this.#pending += 1;
     this.#writing = this.#writing
       .then(() => this.#insert(refused))
-      .catch((error: unknown) =>
-        this.#observe({ kind: "audit-failed", tenant: refused.tenantId, refusals: refused.count, error }),
-      );
+      .catch((error: unknown) => this.#fail(refused, error))
+      .finally(() => {
+        this.#pending -= 1;
+      });
+  }
+
+  #fail({ tenantId, count }: RefusedCalls, error: unknown): void {
+    this.#observe({ kind: "audit-failed", tenant: tenantId, refusals: count, error });
   }
 
   async #insert(refused: RefusedCalls): Promise<void> {

@@ -1,12 +1,13 @@
 import type { Access, Database, StatementLimits, TenantTransaction } from "../db/database.ts";
 import type { RepeatableWrite } from "../plan/idempotency-key.ts";
-import { backendUnavailable, conflict, payloadTooLarge } from "../protocol/errors.ts";
+import { backendUnavailable, conflict, payloadTooLarge, rateLimited } from "../protocol/errors.ts";
 import {
   deleteExpiredKeys,
   type FirstResult,
   findFirstResult,
   insertFirstResult,
   type KeyOwner,
+  keyRoom,
 } from "../sql/idempotency.ts";
 
 /**
@@ -18,24 +19,33 @@ export interface OnceWrite {
   readonly write: RepeatableWrite;
   readonly ttlSeconds: number;
   readonly maxResultBytes: number;
+  /** Keys of one owner that are kept; writes that run at the same time may go beyond it. */
+  readonly maxKeysPerPrincipal: number;
 }
 
 /**
  * The result of the same write, if it was applied before. Asked before the texts are embedded, so that a repeat costs no model
  * call; forgets the tenant's expired keys on the way.
  *
- * @throws RpcError -32016 when the key belongs to another request
+ * @throws RpcError -32016 when the key belongs to another request; -32011 when it is a new one and its owner has as many as allowed
  */
 export async function findFirst<Result>(
   database: Database,
   access: Access,
-  { owner, write }: OnceWrite,
+  { owner, write, maxKeysPerPrincipal }: OnceWrite,
   limits: StatementLimits,
 ): Promise<Result | undefined> {
   const role = owner.credential === "add" ? "adder" : "deleter";
-  const statements = [deleteExpiredKeys(owner.tenantId), findFirstResult(owner, write)] as const;
-  const [, [first]] = await database.read(role, access, statements, limits);
-  return first && readFirst(first, write);
+  const room = keyRoom(owner, maxKeysPerPrincipal);
+  const statements = [deleteExpiredKeys(owner.tenantId), findFirstResult(owner, write), room] as const;
+  const [, [first], [kept]] = await database.read(role, access, statements, limits);
+  if (first !== undefined) return readFirst(first, write);
+  if (kept?.isFull)
+    throw rateLimited({
+      retryAfterMs: kept.waitMs,
+      detail: `a caller has at most ${maxKeysPerPrincipal} idempotency keys (idempotency.maxKeysPerPrincipal); send it without one or later`,
+    });
+  return undefined;
 }
 
 /**

@@ -93,6 +93,41 @@ async function together(count: number, send: (index: number) => Promise<RpcAnswe
   return answers;
 }
 
+describe("idempotency.maxKeysPerPrincipal", () => {
+  test("one key more is -32011 until one expires, before the model reads anything, and a repeat has its answer", async () => {
+    const few = await serve({ idempotency: { maxKeysPerPrincipal: 2, ttlSeconds: 3_600 } });
+    const { tenant, add, delete: remove } = await caller();
+    const first = await add(UNNAMED, "a", {}, few);
+    await add(UNNAMED, "b", {}, few);
+    let calls = 0;
+    atGate = () => {
+      calls += 1;
+    };
+
+    const { body } = await add(UNNAMED, "c", {}, few);
+    atGate = () => {};
+
+    expect(body).toMatchObject({ error: { code: -32011, data: { retryable: true } } });
+    expect(body?.error?.data?.retryAfterMs).toBeGreaterThan(3_500_000);
+    expect(body?.error?.data?.retryAfterMs).toBeLessThanOrEqual(3_600_000);
+    expect(calls).toBe(0);
+    expect((await add(UNNAMED, "a", {}, few)).text).toBe(first.text);
+    expect((await add(UNNAMED, undefined, {}, few)).body).toHaveProperty("result");
+    expect(await versionsOf(tenant)).toBe(3);
+
+    // Another caller, and the caller's other credential.
+    const other = await caller({ tenant, subject: "somebody-else" });
+    expect((await other.add(UNNAMED, "c", {}, few)).body).toHaveProperty("result");
+    expect((await remove(["named"], "c", {}, few)).body).toHaveProperty("result");
+
+    await admin(
+      sql`update pgrcp.idempotency_keys set expires_at = now() where tenant_id = ${tenant} and key_hash = (select key_hash from pgrcp.idempotency_keys where tenant_id = ${tenant} and credential = 'add' and subject <> 'somebody-else' limit 1) returning true`,
+    );
+    expect((await add(UNNAMED, "c", {}, few)).body).toHaveProperty("result");
+    await few.close();
+  });
+});
+
 describe("RCP §7.10, index/add with an idempotency key", () => {
   test("gives a repeat the first result, minted ids and version included, and writes nothing", async () => {
     const { tenant, add, ids } = await caller();

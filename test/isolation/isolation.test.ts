@@ -17,7 +17,7 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "documents.ts of: tenant_id = $": undefined,
   "expired.ts deleteExpired: tenant_id = $": "an expired row and none have one answer",
   "feedback.ts insertFeedback: tenant_id = $": "how much room is left is seen only when it is full",
-  "idempotency.ts findFirstResult: tenant_id = $": undefined,
+  "idempotency.ts of: tenant_id = $": undefined,
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
   "postings.ts loadPostings: tenant_id = $": undefined,

@@ -13,6 +13,7 @@ import { restoreSource, revokeSource } from "../../src/maintenance/sources.ts";
 import { createTenant } from "../../src/maintenance/tenants.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { Observation } from "../../src/observability/observation.ts";
+import { PlainError } from "../../src/protocol/failure.ts";
 import { compile, type Sql, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { NO_DATABASE } from "../support/no-database.ts";
@@ -212,6 +213,55 @@ test("a database that hangs holds up no server that ends: what it did not take i
   vi.useRealTimers();
 
   expect(observations).toHaveLength(40);
+});
+
+describe("what is kept of refusals until it is written is bounded", () => {
+  /** A database that takes nothing until it is told to, and who was written then. */
+  function heldBack() {
+    const gate = Promise.withResolvers<void>();
+    const written: string[] = [];
+    const database: Database = {
+      ...db.database,
+      read: async (_role, access) => {
+        await gate.promise;
+        written.push(access.tenantId);
+        return [] as never;
+      },
+    };
+    return { database, written, open: gate.resolve };
+  }
+
+  test("of tenants: one too many ends the period early, and no count is lost", async () => {
+    const { database, written, open } = heldBack();
+    open();
+    const log = new RefusalLog(database, () => {});
+    log.add(refusal("again", "mallory"));
+    log.add(refusal("again", "mallory"));
+    for (let tenant = 0; tenant < 1_000; tenant += 1) log.add(refusal(`tenant-${tenant}`, "mallory"));
+    await expect.poll(() => written.length).toBe(1_002);
+
+    expect(written.filter((tenant) => tenant === "again")).toHaveLength(2);
+    await log.close();
+  });
+
+  test("of records on their way: what comes beyond ten thousand is in the log alone", async () => {
+    const observations: Observation[] = [];
+    const { database, written, open } = heldBack();
+    const log = new RefusalLog(database, (observation) => observations.push(observation));
+    for (let tenant = 0; tenant < 10_003; tenant += 1) log.add(refusal(`tenant-${tenant}`, "mallory"));
+
+    expect(observations).toEqual(
+      [10_000, 10_001, 10_002].map((tenant) => ({
+        ...{ kind: "audit-failed", tenant: `tenant-${tenant}`, refusals: 1 },
+        error: new PlainError("too many records wait for the database"),
+      })),
+    );
+    open();
+    await log.close();
+    expect(written).toHaveLength(10_000);
+    log.add(refusal("later", "mallory"));
+    await expect.poll(() => written.at(-1)).toBe("later");
+  });
 });
 
 describe("nobody changes what was recorded", () => {

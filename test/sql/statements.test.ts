@@ -20,7 +20,13 @@ import {
   recordVersion,
 } from "../../src/sql/documents.ts";
 import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
-import { deleteExpiredKeys, findFirstResult, insertFirstResult, type KeyOwner } from "../../src/sql/idempotency.ts";
+import {
+  deleteExpiredKeys,
+  findFirstResult,
+  insertFirstResult,
+  type KeyOwner,
+  keyRoom,
+} from "../../src/sql/idempotency.ts";
 import { selectFeedback, updateQuotas } from "../../src/sql/operator.ts";
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import { insertQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
@@ -303,6 +309,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "audit-delete-old-versions": ["operator", deleteOldVersions(365)],
   "idempotency-find-first-result": ["adder", findFirstResult(KEY_OWNER, REPEATABLE)],
   "idempotency-insert-first-result": ["adder", insertFirstResult(KEY_OWNER, REPEATABLE, '{"ids":[]}', 86_400)],
+  "idempotency-room": ["adder", keyRoom(KEY_OWNER, 100_000)],
   "idempotency-delete-expired": ["deleter", deleteExpiredKeys(CORPUS.tenantId)],
   "idempotency-delete-expired-everywhere": ["operator", deleteExpiredKeys(undefined)],
   "sessions-lock-owner": ["state", lockOwner(OWNER)],
