@@ -1,7 +1,8 @@
 import type { onRequestAsyncHookHandler } from "fastify";
 import type { Pressure } from "../load/pressure.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
-import { isMethodName, SESSIONLESS_METHODS } from "../protocol/methods.ts";
+import { isMethodName } from "../protocol/methods.ts";
+import { METHODS } from "../rpc/method-facts.ts";
 import { principalOf, seconds } from "./authenticate.ts";
 import { readTarget } from "./target.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
@@ -36,7 +37,7 @@ function isLight(url: string): boolean {
   const target = readTarget(url);
   const method = target.kind === "rcp" ? target.path.method : undefined;
   if (method === undefined) return false;
-  return method.startsWith("notifications/") || (isMethodName(method) && SESSIONLESS_METHODS.has(method));
+  return method.startsWith("notifications/") || (isMethodName(method) && METHODS[method].kind === "core");
 }
 
 function refusal(): TransportRefusal {
