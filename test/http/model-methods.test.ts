@@ -1,19 +1,14 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { configSchema } from "../../src/config/config.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import { httpReranker } from "../../src/models/http-reranker.ts";
 import { openAiGenerator } from "../../src/models/openai-generator.ts";
-import { type Answer, FLAKY_ANSWERS, json, loopbackModel, WRONG_ANSWERS } from "../support/loopback-model.ts";
+import { type Answer, FLAKY_ANSWERS, json, testModel, WRONG_ANSWERS } from "../support/loopback-model.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 import { testEmbeddingModel } from "../support/test-embedding.ts";
 import { expectValidError, expectValidSuccess } from "../support/validate-response.ts";
 
 /** Whole requests to the methods that stand on a model, with real model servers on loopback. */
-
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 interface Parts {
   readonly config?: Readonly<Record<string, unknown>> & { readonly capabilities?: Readonly<Record<string, unknown>> };
@@ -22,11 +17,7 @@ interface Parts {
 }
 
 async function start({ config = {}, ...answers }: Parts = {}): Promise<RcpServer> {
-  const urlOf = async (answer: Answer<never>) => {
-    const model = await loopbackModel(answer);
-    cleanUps.push(() => model.close());
-    return model.url;
-  };
+  const urlOf = async (answer: Answer<never>) => (await testModel(answer)).url;
   const quick = { retries: 0, timeoutMs: 300 };
   const { models } = configSchema.parse({
     models: {
@@ -43,7 +34,7 @@ async function start({ config = {}, ...answers }: Parts = {}): Promise<RcpServer
     ...(models.reranker && { reranker: httpReranker(models.reranker) }),
     ...(models.generator && { generator: openAiGenerator(models.generator) }),
   });
-  cleanUps.push(() => server.close());
+  onTestFinished(() => server.close());
   return server;
 }
 

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { ScreeningPolicy } from "../../src/catalog/corpus.ts";
 import { listCorpora } from "../../src/maintenance/corpora.ts";
 import { listDocuments } from "../../src/maintenance/documents.ts";
 import { httpClassifier } from "../../src/models/http-classifier.ts";
 import { timeout } from "../../src/protocol/errors.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
-import { type Answer, json, loopbackModel } from "../support/loopback-model.ts";
+import { type Answer, json, testModel } from "../support/loopback-model.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
 
 /** `index/add` with a classifier on loopback beside the screen (DESIGN section 6). */
@@ -15,10 +15,6 @@ beforeAll(async () => {
   opened = await openTestDatabase();
 });
 afterAll(() => opened.close());
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 interface Body {
   readonly inputs: readonly (readonly [string])[];
@@ -46,7 +42,7 @@ async function tenant(
   answer: Answer<Body>,
   options: { onFailure?: "fail" | "suspect"; signal?: AbortSignal } = {},
 ) {
-  const model = await loopbackModel(answer);
+  const model = await testModel(answer);
   const classifier = httpClassifier({
     url: model.url,
     labels: ["INJECTION"],
@@ -58,10 +54,7 @@ async function tenant(
     timeoutMs: 200,
     retries: 0,
   });
-  cleanUps.push(
-    () => model.close(),
-    () => classifier.close(),
-  );
+  onTestFinished(() => classifier.close());
   const id = freshTenant();
   const config = { indexing: { defaultScreening: screening } };
   const { signal } = options;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type ClassifierConfig, httpClassifier } from "../../src/models/http-classifier.ts";
 import {
   type Answer,
@@ -6,7 +6,7 @@ import {
   FLAKY_ANSWERS,
   failureOf,
   json,
-  loopbackModel,
+  testModel,
   WRONG_ANSWERS,
 } from "../support/loopback-model.ts";
 
@@ -18,11 +18,6 @@ interface Body {
 const KEY = "sk-secret-of-the-test";
 const TEXT = "a document nobody else may read";
 const never = new AbortController().signal;
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 function classifierAt(url: string, settings: Partial<ClassifierConfig> = {}) {
   const classifier = httpClassifier({
@@ -38,13 +33,12 @@ function classifierAt(url: string, settings: Partial<ClassifierConfig> = {}) {
     retries: 0,
     ...settings,
   });
-  cleanUps.push(() => classifier.close());
+  onTestFinished(() => classifier.close());
   return classifier;
 }
 
 async function serve(answer: Answer<Body>, settings: Partial<ClassifierConfig> = {}) {
-  const model = await loopbackModel(answer);
-  cleanUps.push(() => model.close());
+  const model = await testModel(answer);
   return { classifier: classifierAt(model.url, settings), received: model.received };
 }
 
@@ -179,7 +173,7 @@ describe("a server that does not", () => {
   });
 
   test("listen is -32010, retryable", async () => {
-    const model = await loopbackModel(() => {});
+    const model = await testModel(() => {});
     await model.close();
 
     const error = await failureOf(classifierAt(model.url).suspects([TEXT], never));

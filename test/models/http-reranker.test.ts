@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { httpReranker, type RerankerConfig } from "../../src/models/http-reranker.ts";
 import {
   type Answer,
@@ -6,7 +6,7 @@ import {
   FLAKY_ANSWERS,
   failureOf,
   json,
-  loopbackModel,
+  testModel,
   WRONG_ANSWERS,
 } from "../support/loopback-model.ts";
 
@@ -20,11 +20,6 @@ interface Body {
 const KEY = "sk-secret-of-the-test";
 const TEXT = "a passage nobody else may read";
 const never = new AbortController().signal;
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 function rerankerAt(url: string, settings: Partial<RerankerConfig> = {}) {
   const reranker = httpReranker({
@@ -39,13 +34,12 @@ function rerankerAt(url: string, settings: Partial<RerankerConfig> = {}) {
     retries: 0,
     ...settings,
   });
-  cleanUps.push(() => reranker.close());
+  onTestFinished(() => reranker.close());
   return reranker;
 }
 
 async function serve(answer: Answer<Body>, settings: Partial<RerankerConfig> = {}, path = "") {
-  const model = await loopbackModel(answer);
-  cleanUps.push(() => model.close());
+  const model = await testModel(answer);
   return { reranker: rerankerAt(model.url + path, settings), received: model.received };
 }
 
@@ -276,7 +270,7 @@ describe("a server that is not well", () => {
   });
 
   test("no server at all is -32010, retryable", async () => {
-    const gone = await loopbackModel(() => {});
+    const gone = await testModel(() => {});
     await gone.close();
 
     const error = await failureOf(rerankerAt(gone.url).score(TEXT, [TEXT], never));

@@ -1,47 +1,39 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import type { ServerResponse } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import { type OpenAiEmbeddingConfig, openAiEmbeddingModel } from "../../src/models/openai-embeddings.ts";
-import { RpcError } from "../../src/protocol/errors.ts";
+import {
+  type Answer as AnyAnswer,
+  expectNoSecrets,
+  FLAKY_ANSWERS,
+  failureOf,
+  json,
+  testModel,
+  WRONG_ANSWERS,
+} from "../support/loopback-model.ts";
 
-interface Received {
-  readonly path: string;
-  readonly authorization: string | undefined;
-  readonly body: { readonly model: string; readonly input: readonly string[]; readonly encoding_format: string };
+interface Body {
+  readonly model: string;
+  readonly input: readonly string[];
+  readonly encoding_format: string;
 }
 
-type Answer = (request: Received, response: ServerResponse, call: number) => void;
+type Answer = AnyAnswer<Body>;
 
 const KEY = "sk-secret-of-the-test";
 const TEXT = "a text nobody else may read";
 const never = new AbortController().signal;
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
 
 /** A model of dimension 3 on a real server on loopback, and everything that server received. */
 async function serve(answer: Answer, settings: Partial<OpenAiEmbeddingConfig> = {}, path = "/v1/") {
-  const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    const entry = await read(request);
-    received.push(entry);
-    answer(entry, response, received.length);
-  });
-  const port = await listen(server);
-  cleanUps.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { model: modelAt(port, { url: `http://127.0.0.1:${port}${path}`, ...settings }), received };
+  const server = await testModel(answer);
+  return { model: modelAt(server.url + path, settings), received: server.received };
 }
 
-function modelAt(port: number, settings: Partial<OpenAiEmbeddingConfig> = {}): EmbeddingModel {
+function modelAt(url: string, settings: Partial<OpenAiEmbeddingConfig> = {}): EmbeddingModel {
   const model = openAiEmbeddingModel({
     provider: "openai",
-    url: `http://127.0.0.1:${port}/v1`,
+    url,
     model: "small",
     apiKey: KEY,
     dimension: 3,
@@ -54,23 +46,9 @@ function modelAt(port: number, settings: Partial<OpenAiEmbeddingConfig> = {}): E
     documentPrefix: "",
     ...settings,
   });
-  cleanUps.push(() => model.close());
+  onTestFinished(() => model.close());
   return model;
 }
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
-}
-
-async function read(request: IncomingMessage): Promise<Received> {
-  let text = "";
-  for await (const chunk of request) text += chunk;
-  return { path: request.url ?? "", authorization: request.headers.authorization, body: JSON.parse(text) };
-}
-
-const json = (response: ServerResponse, body: unknown, status = 200) =>
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 
 const embeddings = (response: ServerResponse, ...vectors: unknown[]) =>
   json(response, { data: vectors.map((embedding, index) => ({ index, embedding })) });
@@ -78,15 +56,6 @@ const embeddings = (response: ServerResponse, ...vectors: unknown[]) =>
 /** Text "x" lies along the first axis, everything else along the second; none is of unit length. */
 const wellBehaved: Answer = ({ body }, response) =>
   embeddings(response, ...body.input.map((text) => (text.endsWith("x") ? [2, 0, 0] : [0, 3, 0])));
-
-async function failure(promise: Promise<unknown>): Promise<RpcError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof RpcError)) throw new Error("no RpcError was thrown", { cause: error });
-  return error;
-}
 
 describe("a server that behaves", () => {
   test("is asked for float embeddings of the configured model, with the key, below the base URL", async () => {
@@ -197,7 +166,8 @@ describe("a server that behaves", () => {
 });
 
 describe("a server that answers wrongly", () => {
-  const wrong: [string, Answer][] = [
+  const wrong: readonly (readonly [string, Answer])[] = [
+    ...WRONG_ANSWERS,
     ["a vector that is too short", (_, response) => embeddings(response, [1, 2])],
     ["a vector that is too long", (_, response) => embeddings(response, [1, 2, 3, 4])],
     ["a null component", (_, response) => embeddings(response, [1, null, 3])],
@@ -205,34 +175,28 @@ describe("a server that answers wrongly", () => {
       "a number too large to be finite",
       (_, response) => response.end('{"data":[{"index":0,"embedding":[1e999,0,0]}]}'),
     ],
-    ["NaN, which is no JSON", (_, response) => response.end('{"data":[{"index":0,"embedding":[NaN,0,0]}]}')],
     ["a zero vector", (_, response) => embeddings(response, [0, 0, 0])],
     ["base64 instead of numbers", (_, response) => embeddings(response, "AACAPwAAAAAAAAAA")],
     ["too many embeddings", (_, response) => embeddings(response, [1, 0, 0], [1, 0, 0])],
-    ["no embeddings", (_, response) => embeddings(response)],
     [
       "an index that was not asked for",
       (_, response) => json(response, { data: [{ index: 7, embedding: [1, 0, 0] }] }),
     ],
     ["embeddings without an index", (_, response) => json(response, { data: [{ embedding: [1, 0, 0] }] })],
     ["another shape", (_, response) => json(response, { embeddings: [[1, 0, 0]] })],
-    ["null", (_, response) => json(response, null)],
-    ["a web page", (_, response) => response.end("<html>welcome</html>")],
-    ["an answer without an end", (_, response) => response.end(`[${" ".repeat(1_200_000)}]`)],
-    ["HTTP 400", (_, response) => json(response, { error: { message: TEXT } }, 400)],
-    ["HTTP 401", (_, response) => json(response, { error: { message: `bad key ${KEY}` } }, 401)],
-    ["a redirect", (_, response) => response.writeHead(307, { location: "http://127.0.0.1:9/elsewhere" }).end()],
+    ["HTTP 400 that quotes the text", (_, response) => json(response, { error: { message: TEXT } }, 400)],
+    ["HTTP 401 that quotes the key", (_, response) => json(response, { error: { message: `bad key ${KEY}` } }, 401)],
   ];
 
   test.each(wrong)("%s is -32010, not retryable, and is asked once", async (_, answer) => {
     const { model, received } = await serve(answer, { retries: 3 });
 
-    const error = await failure(model.embed([TEXT], "document", never));
+    const error = await failureOf(model.embed([TEXT], "document", never));
 
     expect(error.code).toBe(-32010);
     expect(error.data.retryable).toBe(false);
     expect(received).toHaveLength(1);
-    expectNoSecrets(error);
+    expectNoSecrets(error, [KEY, TEXT]);
   });
 
   test("two embeddings of one index leave a text without a vector, which is -32010", async () => {
@@ -242,27 +206,12 @@ describe("a server that answers wrongly", () => {
     ];
     const { model } = await serve((_, response) => json(response, { data }));
 
-    expect((await failure(model.embed(["a", "b"], "document", never))).data.retryable).toBe(false);
+    expect((await failureOf(model.embed(["a", "b"], "document", never))).data.retryable).toBe(false);
   });
 });
 
 describe("a server that is not well", () => {
-  const flaky: [string, Answer][] = [
-    ["HTTP 500", (_, response) => json(response, {}, 500)],
-    ["HTTP 503", (_, response) => json(response, {}, 503)],
-    ["a cut connection", (_, response) => response.destroy()],
-    [
-      "an answer that breaks off",
-      (_, response) => {
-        response.writeHead(200, { "content-length": "1000" });
-        response.write('{"data":[');
-        setTimeout(() => response.destroy(), 20);
-      },
-    ],
-    ["silence", () => {}],
-  ];
-
-  test.each(flaky)("%s once is not noticed by the caller", async (_, answer) => {
+  test.each(FLAKY_ANSWERS)("%s once is not noticed by the caller", async (_, answer) => {
     const { model, received } = await serve(
       (request, response, call) => (call === 1 ? answer : wellBehaved)(request, response, call),
       { retries: 1, timeoutMs: 1_500 },
@@ -272,15 +221,15 @@ describe("a server that is not well", () => {
     expect(received).toHaveLength(2);
   });
 
-  test.each(flaky)("%s every time is -32010, retryable, after the configured tries", async (_, answer) => {
+  test.each(FLAKY_ANSWERS)("%s every time is -32010, retryable, after the configured tries", async (_, answer) => {
     const { model, received } = await serve(answer, { retries: 2, timeoutMs: 150 });
 
-    const error = await failure(model.embed([TEXT], "query", never));
+    const error = await failureOf(model.embed([TEXT], "query", never));
 
     expect(error.code).toBe(-32010);
     expect(error.data.retryable).toBe(true);
     expect(received).toHaveLength(3);
-    expectNoSecrets(error);
+    expectNoSecrets(error, [KEY, TEXT]);
   });
 
   test("a slow answer within the timeout is waited for", async () => {
@@ -292,16 +241,15 @@ describe("a server that is not well", () => {
   });
 
   test("no server at all is -32010, retryable", async () => {
-    const server = createServer();
-    const port = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
+    const gone = await testModel(() => {});
+    await gone.close();
 
-    const error = await failure(modelAt(port, { retries: 1 }).embed([TEXT], "query", never));
+    const error = await failureOf(modelAt(gone.url, { retries: 1 }).embed([TEXT], "query", never));
 
     expect(error.code).toBe(-32010);
     expect(error.data.retryable).toBe(true);
     expect((error.cause as Error).message).toBe("connection failed (ECONNREFUSED)");
-    expectNoSecrets(error);
+    expectNoSecrets(error, [KEY, TEXT]);
   });
 
   test("Retry-After is obeyed before the next try", async () => {
@@ -325,7 +273,7 @@ describe("a server that is not well", () => {
       retries: 5,
     });
 
-    const error = await failure(model.embed(["x"], "query", never));
+    const error = await failureOf(model.embed(["x"], "query", never));
 
     expect(error.data).toMatchObject({ retryable: true, retryAfterMs: 120_000 });
     expect(received).toHaveLength(1);
@@ -374,35 +322,28 @@ describe("abort", () => {
       { batch: 1, concurrency: 2, timeoutMs: 60_000 },
     );
 
-    await failure(model.embed(["slow", "bad"], "document", never));
+    await failureOf(model.embed(["slow", "bad"], "document", never));
     await closed.promise;
   });
 
   test("closing the model ends the requests that run and refuses the ones to come", async () => {
     const arrived = Promise.withResolvers<void>();
     const { model } = await serve(() => arrived.resolve(), { timeoutMs: 60_000 });
-    const running = failure(model.embed(["x"], "query", never));
+    const running = failureOf(model.embed(["x"], "query", never));
     await arrived.promise;
 
     await model.close();
 
     expect((await running).code).toBe(-32010);
-    expect((await failure(model.embed(["x"], "query", never))).code).toBe(-32010);
+    expect((await failureOf(model.embed(["x"], "query", never))).code).toBe(-32010);
   });
 });
 
 describe("configuration", () => {
   test("tokens are counted with the prefix that documents get", async () => {
-    const model = modelAt(1, { documentPrefix: "passage: " });
+    const model = modelAt("http://127.0.0.1:1/v1", { documentPrefix: "passage: " });
 
     // Two special tokens, passa-ge and a colon, cat.
     expect(await model.countTokens(["cat"])).toEqual([2 + 3 + 1]);
   });
 });
-
-function expectNoSecrets(error: Error): void {
-  for (let link: unknown = error; link instanceof Error; link = link.cause) {
-    const shown = `${link.message} ${JSON.stringify(link)}`;
-    for (const secret of [KEY, TEXT, "127.0.0.1"]) expect(shown).not.toContain(secret);
-  }
-}

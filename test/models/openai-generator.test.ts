@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type GeneratorConfig, openAiGenerator } from "../../src/models/openai-generator.ts";
 import type { Prompt } from "../../src/models/text-generator.ts";
 import {
@@ -7,7 +7,7 @@ import {
   FLAKY_ANSWERS,
   failureOf,
   json,
-  loopbackModel,
+  testModel,
   WRONG_ANSWERS,
 } from "../support/loopback-model.ts";
 
@@ -15,11 +15,6 @@ const KEY = "sk-secret-of-the-test";
 const TEXT = "a query nobody else may read";
 const PROMPT: Prompt = { system: "Be brief.", user: TEXT, maxTokens: 100, kind: "query" };
 const never = new AbortController().signal;
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
 
 function generatorAt(url: string, settings: Partial<GeneratorConfig> = {}) {
   const generator = openAiGenerator({
@@ -34,13 +29,12 @@ function generatorAt(url: string, settings: Partial<GeneratorConfig> = {}) {
     retries: 0,
     ...settings,
   });
-  cleanUps.push(() => generator.close());
+  onTestFinished(() => generator.close());
   return generator;
 }
 
 async function serve(answer: Answer<unknown>, settings: Partial<GeneratorConfig> = {}) {
-  const model = await loopbackModel(answer);
-  cleanUps.push(() => model.close());
+  const model = await testModel(answer);
   return { generator: generatorAt(`${model.url}/v1`, settings), received: model.received };
 }
 
@@ -160,7 +154,7 @@ describe("a server that is not well", () => {
   });
 
   test("no server at all is -32010, retryable", async () => {
-    const gone = await loopbackModel(() => {});
+    const gone = await testModel(() => {});
     await gone.close();
 
     expect((await failureOf(generatorAt(gone.url).generate(PROMPT, never))).data.retryable).toBe(true);

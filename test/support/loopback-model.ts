@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { RpcError } from "../../src/protocol/errors.ts";
 
 /** A request as a model server got it. */
@@ -39,6 +39,13 @@ export async function loopbackModel<Body>(answer: Answer<Body>): Promise<Loopbac
   };
 }
 
+/** One that is gone after the test that asks for it. */
+export async function testModel<Body>(answer: Answer<Body>): Promise<LoopbackModel<Body>> {
+  const model = await loopbackModel(answer);
+  onTestFinished(() => model.close());
+  return model;
+}
+
 async function read<Body>(request: IncomingMessage): Promise<Received<Body>> {
   let text = "";
   for await (const chunk of request) text += chunk;
@@ -65,6 +72,7 @@ export const WRONG_ANSWERS: readonly (readonly [string, Answer<unknown>])[] = [
 /** Failures that pass. */
 export const FLAKY_ANSWERS: readonly (readonly [string, Answer<unknown>])[] = [
   ["HTTP 500", (_, response) => json(response, {}, 500)],
+  ["HTTP 503", (_, response) => json(response, {}, 503)],
   ["HTTP 429", (_, response) => json(response, {}, 429)],
   ["a cut connection", (_, response) => void response.destroy()],
   [
