@@ -14,15 +14,18 @@ export const REDIS_SERVER: string | undefined = [process.env.PGRCP_TEST_REDIS ??
 export class TestRedis {
   readonly port: number;
   readonly #folder: string;
+  readonly #options: readonly string[];
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string) {
+  private constructor(port: number, folder: string, options: readonly string[]) {
     this.port = port;
     this.#folder = folder;
+    this.#options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, ...options];
   }
 
-  static async start(): Promise<TestRedis> {
-    const redis = new TestRedis(await freePort(), await mkdtemp(path.join(tmpdir(), "pgrcp-redis-")));
+  /** @param options settings beside its own, as redis-server's command line has them */
+  static async start(options: readonly string[] = []): Promise<TestRedis> {
+    const redis = new TestRedis(await freePort(), await mkdtemp(path.join(tmpdir(), "pgrcp-redis-")), options);
     await redis.restart();
     return redis;
   }
@@ -32,9 +35,11 @@ export class TestRedis {
   }
 
   async restart(): Promise<void> {
-    const options = ["--port", String(this.port), "--bind", "127.0.0.1", "--save", "", "--dir", this.#folder];
-    this.#process = spawn(REDIS_SERVER ?? "redis-server", options, { stdio: "ignore" });
-    while (!(await this.command("PING")).startsWith("+PONG")) await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#process = spawn(REDIS_SERVER ?? "redis-server", this.#options, { stdio: "ignore" });
+    while (!(await this.command("PING")).startsWith("+PONG")) {
+      if (this.#process.exitCode !== null) throw new Error("redis-server does not start with these options");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   signal(name: NodeJS.Signals): void {
@@ -66,7 +71,8 @@ export class TestRedis {
   }
 }
 
-async function freePort(): Promise<number> {
+/** One that was free a moment ago. */
+export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
