@@ -1,52 +1,19 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CommitPoint, Deployment } from "../support/crash/deployment.ts";
-import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
-import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
-import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
-import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
+import type { CommitPoint } from "../support/crash/deployment.ts";
+import { openServerHome, type ServerHome } from "../support/crash/server-home.ts";
 import type { Response } from "../support/rcp-server.ts";
-import { testIssuer } from "../support/test-issuer.ts";
 
 /** Real processes of `pgrcp serve`: one is killed while it commits a write, and the write is sent again to the next. */
 
 const ON_POSTGRES = process.env.PGRCP_TEST_DATABASE_URL !== undefined;
 
-let folder: string;
-let deployment: Deployment;
-let embedding: EmbeddingServer;
+let home: ServerHome;
 let token: string;
-const started: ServerProcess[] = [];
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pgrcp-retry-"));
-  deployment = ON_POSTGRES ? await postgresDeployment() : await embeddedDeployment(folder);
-  embedding = await startEmbeddingServer();
-  const issuer = await testIssuer();
-  token = await issuer.mint({ credentials: ["add"], expiresIn: 3_600 });
-  const config = {
-    server: { port: 0 },
-    database: deployment.settings,
-    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
-    rateLimit: { enabled: false },
-    models: { embedding: embedding.settings },
-    log: { level: "warn" },
-  };
-  await writeFile(join(folder, "config.yaml"), JSON.stringify(config));
+  home = await openServerHome();
+  token = await home.issuer.mint({ credentials: ["add"], expiresIn: 3_600 });
 });
-afterAll(async () => {
-  for (const server of started) server.kill("SIGKILL");
-  await Promise.all(started.map(({ ended }) => ended));
-  await Promise.all([embedding.close(), deployment.close()]);
-  await rm(folder, { recursive: true });
-});
-
-function serve(): ServerProcess {
-  const server = startServer(join(folder, "config.yaml"), folder, deployment.env);
-  started.push(server);
-  return server;
-}
+afterAll(() => home.close());
 
 /** The same document, which has no id, each time with the same key for the same text. */
 async function add(url: string, text: string): Promise<Response> {
@@ -65,7 +32,7 @@ async function add(url: string, text: string): Promise<Response> {
 
 /** Ids and versions of the documents with this text, whoever made them. */
 async function written(text: string, isDead: boolean) {
-  const { texts } = await (await deployment.snapshot(isDead))();
+  const { texts } = await (await home.deployment.snapshot(isDead))();
   return texts.filter(({ body }) => body === text).map(({ id }) => id);
 }
 
@@ -75,15 +42,15 @@ test.each(Object.keys(KEPT) as CommitPoint[])(
   "a server killed %s the commit has written once when the write is sent again",
   async (point) => {
     const text = `killed ${point}`;
-    const server = serve();
+    const server = home.start();
     const url = await server.ready;
-    await deployment.killAtCommit(point, () => server.kill("SIGKILL"));
+    await home.deployment.killAtCommit(point, () => server.kill("SIGKILL"));
     await expect(add(url, text)).rejects.toThrow();
     await server.ended;
     const left = await written(text, true);
     expect(KEPT[point]).toContain(left.length);
 
-    const next = serve();
+    const next = home.start();
     const [retry, repeat] = [await add(await next.ready, text), await add(await next.ready, text)];
 
     expect(retry.result).toMatchObject({ ids: [expect.any(String)], chunks: 1 });
@@ -98,7 +65,7 @@ test.each(Object.keys(KEPT) as CommitPoint[])(
 
 if (ON_POSTGRES) {
   test("20 repeats at two processes write once and have one answer", async () => {
-    const urls = await Promise.all([serve(), serve()].map(({ ready }) => ready));
+    const urls = await Promise.all([home.start(), home.start()].map(({ ready }) => ready));
 
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => add(urls[index % 2] ?? "", "sent to two")),

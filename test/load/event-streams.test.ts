@@ -1,19 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Deployment } from "../support/crash/deployment.ts";
-import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
-import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
-import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
-import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
-import { testIssuer } from "../support/test-issuer.ts";
+import { openServerHome, type ServerHome } from "../support/crash/server-home.ts";
+import type { ServerProcess } from "../support/crash/server-process.ts";
+import { p95, rssMiB } from "../support/measures.ts";
 
 const run = promisify(execFile);
 const CLIENTS = 200;
@@ -25,9 +18,7 @@ const STALL_MS = 5_000;
 const TEXT_BYTES = 70_000;
 const DOCUMENTS = 120;
 
-let folder: string;
-let deployment: Deployment;
-let embedding: EmbeddingServer;
+let home: ServerHome;
 let server: ServerProcess;
 let url: string;
 let token: string;
@@ -35,26 +26,14 @@ const isAsked = process.env.PGRCP_TEST_FULL === "1";
 
 beforeAll(async () => {
   if (!isAsked) return;
-  folder = await mkdtemp(join(tmpdir(), "pgrcp-streams-"));
-  deployment =
-    process.env.PGRCP_TEST_DATABASE_URL === undefined ? await embeddedDeployment(folder) : await postgresDeployment();
-  embedding = await startEmbeddingServer();
-  const issuer = await testIssuer();
-  const configFile = join(folder, "config.yaml");
-  const config = {
-    server: { port: 0, drainMs: 0, stallMs: STALL_MS },
-    database: deployment.settings,
-    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
-    rateLimit: { enabled: false },
+  home = await openServerHome({
+    server: { stallMs: STALL_MS },
     limits: { maxHitCharacters: 10_000_000 },
-    models: { embedding: embedding.settings },
-    log: { level: "warn" },
-  };
-  await writeFile(configFile, JSON.stringify(config));
-  server = startServer(configFile, folder, {});
+  });
+  server = home.start();
   url = await server.ready;
-  token = await issuer.mint({ expiresIn: 3_600 });
-  const add = await issuer.mint({ credentials: ["add"], expiresIn: 3_600 });
+  token = await home.issuer.mint({ expiresIn: 3_600 });
+  const add = await home.issuer.mint({ credentials: ["add"], expiresIn: 3_600 });
   for (let from = 0; from < DOCUMENTS; from += 10) {
     const documents = Array.from({ length: 10 }, (_, n) => ({
       id: `d${from + n}`,
@@ -71,11 +50,7 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
-  if (!isAsked) return;
-  server.kill("SIGTERM");
-  await server.ended;
-  await Promise.all([embedding.close(), deployment.close()]);
-  await rm(folder, { recursive: true });
+  if (isAsked) await home.close();
 }, 60_000);
 
 function open(params: object): Promise<http.IncomingMessage> {
@@ -125,19 +100,14 @@ async function slowReader(seconds: number): Promise<{ cuts: number; whole: numbe
   return { cuts, whole };
 }
 
-const rssMiB = (): number =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1_024;
-const p95 = (times: readonly number[]): number =>
-  times.toSorted((a, b) => a - b)[Math.ceil(0.95 * times.length) - 1] ?? Number.NaN;
-
 async function measure(ms: number, withSlow: boolean) {
   const done = new AbortController();
   const reading = readers(done.signal);
   const slow = withSlow ? slowReader(ms / 1_000 - 1) : undefined;
   await sleep(WARM_MS);
-  const early = rssMiB();
+  const early = rssMiB(server.pid);
   await sleep(ms - WARM_MS);
-  const late = rssMiB();
+  const late = rssMiB(server.pid);
   done.abort();
   return { times: await reading, slow: await slow, early, late };
 }

@@ -1,16 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Deployment } from "../support/crash/deployment.ts";
-import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
-import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
-import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
-import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
-import { testIssuer } from "../support/test-issuer.ts";
+import { openServerHome, type ServerHome } from "../support/crash/server-home.ts";
+import type { ServerProcess } from "../support/crash/server-process.ts";
 
 const isEmbedded = process.env.PGRCP_TEST_DATABASE_URL === undefined;
 /** Long, and the kernel's own races are in it: `test/http/connection.test.ts` holds each part of it alone, at every run. */
@@ -26,51 +19,26 @@ interface Process {
   start(): ServerProcess;
 }
 
-let folder: string;
-let deployment: Deployment;
-let embedding: EmbeddingServer;
+let home: ServerHome;
 /** Two on Postgres; the embedded database takes one, and its callers wait while it is down. */
 let processes: Process[];
 let token: string;
 
 beforeAll(async () => {
   if (!isAsked) return;
-  folder = await mkdtemp(join(tmpdir(), "pgrcp-restart-"));
-  deployment = isEmbedded ? await embeddedDeployment(folder) : await postgresDeployment();
-  embedding = await startEmbeddingServer();
-  const issuer = await testIssuer();
-  token = await issuer.mint({ credentials: ["read"], expiresIn: 3_600 });
-  const configFile = join(folder, "config.yaml");
-  const config = {
-    server: { drainMs: DRAIN_MS },
-    database: deployment.settings,
-    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
-    rateLimit: { enabled: false },
-    models: { embedding: embedding.settings },
-    sessions: { mode: "required" },
-    log: { level: "warn" },
-  };
-  await writeFile(configFile, JSON.stringify(config));
+  home = await openServerHome({ server: { drainMs: DRAIN_MS }, sessions: { mode: "required" } });
+  token = await home.issuer.mint({ credentials: ["read"], expiresIn: 3_600 });
   const ports = await freePorts(isEmbedded ? 1 : 2);
   processes = ports.map((port) => {
-    const env = { PGRCP_SERVER__PORT: String(port) };
-    const start = () => startServer(configFile, folder, env);
+    const start = () => home.start({ PGRCP_SERVER__PORT: String(port) });
     return { port, start, server: start() };
   });
   await Promise.all(processes.map(({ server }) => server.ready));
 }, 60_000);
 
 afterAll(async () => {
-  if (!isAsked) return;
-  await Promise.all(processes.map(({ server }) => stop(server)));
-  await Promise.all([embedding.close(), deployment.close()]);
-  await rm(folder, { recursive: true });
+  if (isAsked) await home.close();
 }, 60_000);
-
-async function stop(server: ServerProcess) {
-  server.kill("SIGTERM");
-  return await server.ended;
-}
 
 async function freePorts(count: number): Promise<number[]> {
   const taken = Array.from({ length: count }, () => net.createServer().listen(0, "127.0.0.1"));

@@ -1,19 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Deployment } from "../support/crash/deployment.ts";
-import { embeddedDeployment } from "../support/crash/embedded-deployment.ts";
-import { type EmbeddingServer, startEmbeddingServer } from "../support/crash/embedding-server.ts";
-import { postgresDeployment } from "../support/crash/postgres-deployment.ts";
-import { type ServerProcess, startServer } from "../support/crash/server-process.ts";
-import { testIssuer } from "../support/test-issuer.ts";
+import { openServerHome, type ServerHome } from "../support/crash/server-home.ts";
+import type { ServerProcess } from "../support/crash/server-process.ts";
+import { p95, rssMiB } from "../support/measures.ts";
 
 const run = promisify(execFile);
 const SLOW = 500;
@@ -23,9 +16,7 @@ const QUIET_MS = 30_000;
 const FLOOD_MS = 60_000;
 const DOCUMENTS = 100;
 
-let folder: string;
-let deployment: Deployment;
-let embedding: EmbeddingServer;
+let home: ServerHome;
 let server: ServerProcess;
 let url: string;
 let token: string;
@@ -33,36 +24,18 @@ const isAsked = process.env.PGRCP_TEST_FULL === "1";
 
 beforeAll(async () => {
   if (!isAsked) return;
-  folder = await mkdtemp(join(tmpdir(), "pgrcp-slow-bodies-"));
-  deployment =
-    process.env.PGRCP_TEST_DATABASE_URL === undefined ? await embeddedDeployment(folder) : await postgresDeployment();
-  embedding = await startEmbeddingServer();
-  const issuer = await testIssuer();
-  const configFile = join(folder, "config.yaml");
-  const config = {
-    server: { port: 0, drainMs: 0 },
-    database: deployment.settings,
-    auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
-    rateLimit: { enabled: false },
-    models: { embedding: embedding.settings },
-    log: { level: "warn" },
-  };
-  await writeFile(configFile, JSON.stringify(config));
-  server = startServer(configFile, folder, {});
+  home = await openServerHome();
+  server = home.start();
   url = await server.ready;
-  token = await issuer.mint({ expiresIn: 3_600 });
+  token = await home.issuer.mint({ expiresIn: 3_600 });
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ id: `d${n}`, text: `word number ${n}` }));
-  const add = await issuer.mint({ credentials: ["add"] });
+  const add = await home.issuer.mint({ credentials: ["add"] });
   const answer = await post("index/add", { documents }, add);
   expect(JSON.parse(answer)).toMatchObject({ result: { chunks: DOCUMENTS } });
 }, 120_000);
 
 afterAll(async () => {
-  if (!isAsked) return;
-  server.kill("SIGTERM");
-  await server.ended;
-  await Promise.all([embedding.close(), deployment.close()]);
-  await rm(folder, { recursive: true });
+  if (isAsked) await home.close();
 }, 60_000);
 
 const agent = new http.Agent({ keepAlive: true });
@@ -106,15 +79,10 @@ async function slowBodies(ms: number): Promise<{ cuts: number; others: number }>
   return { cuts, others };
 }
 
-const rssMiB = (): number =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1_024;
-const p95 = (times: readonly number[]): number =>
-  times.toSorted((a, b) => a - b)[Math.ceil(0.95 * times.length) - 1] ?? Number.NaN;
-
 /** The most memory that was seen, once a second, while something ran. */
 async function peakMiB<T>(work: Promise<T>): Promise<readonly [T, number]> {
-  let peak = rssMiB();
-  const timer = setInterval(() => (peak = Math.max(peak, rssMiB())), 1_000);
+  let peak = rssMiB(server.pid);
+  const timer = setInterval(() => (peak = Math.max(peak, rssMiB(server.pid))), 1_000);
   const result = await work.finally(() => clearInterval(timer));
   return [result, peak];
 }

@@ -1,20 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SeededRandom } from "../seeded-random.ts";
-import { testIssuer } from "../test-issuer.ts";
 import { type Outcome, WriteHistory } from "./check-history.ts";
 import { servedProblems } from "./check-served.ts";
 import { totalsProblems } from "./check-totals.ts";
 import type { CorpusRows } from "./corpus-rows.ts";
 import type { CommitPoint, Deployment } from "./deployment.ts";
-import { embeddedDeployment } from "./embedded-deployment.ts";
-import { startEmbeddingServer } from "./embedding-server.ts";
 import { ImportRunner } from "./import-runner.ts";
 import { chunkProblems, indexedChunks, liveChunks } from "./indexed-chunks.ts";
-import { postgresDeployment } from "./postgres-deployment.ts";
-import { type ServerProcess, startServer } from "./server-process.ts";
+import { openServerHome, type ServerHome } from "./server-home.ts";
+import type { ServerProcess } from "./server-process.ts";
 import { postingsProblems } from "./term-statistics.ts";
 import { WriteGate } from "./write-gate.ts";
 
@@ -57,65 +53,35 @@ const TOKEN_SECONDS = 3600;
 export class Campaign {
   readonly kind: Deployment["kind"];
   readonly #random: SeededRandom;
-  readonly #deployment: Deployment;
+  readonly #home: ServerHome;
   readonly #gate: WriteGate;
   readonly #importer: ImportRunner;
   readonly #history = new WriteHistory();
-  readonly #start: () => ServerProcess;
   readonly #readToken: string;
-  readonly #closeRest: () => Promise<void>;
   #server: ServerProcess;
   #startMs = 0;
 
-  private constructor(
-    parts: {
-      readonly deployment: Deployment;
-      readonly gate: WriteGate;
-      readonly folder: string;
-      readonly readToken: string;
-    },
-    start: () => ServerProcess,
-    random: SeededRandom,
-    closeRest: () => Promise<void>,
-  ) {
-    this.#deployment = parts.deployment;
-    this.kind = parts.deployment.kind;
-    this.#gate = parts.gate;
-    this.#readToken = parts.readToken;
-    this.#start = start;
+  private constructor(home: ServerHome, gate: WriteGate, readToken: string, random: SeededRandom) {
+    this.#home = home;
+    this.kind = home.deployment.kind;
+    this.#gate = gate;
+    this.#readToken = readToken;
     this.#random = random;
-    this.#closeRest = closeRest;
-    this.#server = start();
-    this.#importer = new ImportRunner(parts.folder, parts.gate.url, random);
+    this.#server = home.start();
+    this.#importer = new ImportRunner(home.folder, gate.url, random);
   }
 
   /** On the database that the tests are run on, empty. */
   static async open(random: SeededRandom): Promise<Campaign> {
-    const folder = await mkdtemp(join(tmpdir(), "pgrcp-crash-"));
-    const deployment =
-      process.env.PGRCP_TEST_DATABASE_URL === undefined ? await embeddedDeployment(folder) : await postgresDeployment();
-    const embedding = await startEmbeddingServer();
-    const issuer = await testIssuer();
-    const gate = await WriteGate.open();
-    const configFile = join(folder, "config.yaml");
-    const config = {
-      server: { port: 0, drainMs: 0 },
-      database: deployment.settings,
-      auth: { issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks, algorithms: ["ES256"] }] },
-      rateLimit: { enabled: false },
+    const home = await openServerHome({
       retrieval: { maxK: EVERYTHING, defaultCandidateK: EVERYTHING, maxCandidateK: EVERYTHING },
       indexing: { chunkTokens: 48, overlapTokens: 8 },
-      models: { embedding: embedding.settings },
-      log: { level: "warn" },
-    };
-    await writeFile(configFile, JSON.stringify(config));
-    await writeFile(join(folder, "add"), await issuer.mint({ credentials: ["add"], expiresIn: TOKEN_SECONDS }));
-    const readToken = await issuer.mint({ credentials: ["read"], expiresIn: TOKEN_SECONDS });
-    const start = () => startServer(configFile, folder, deployment.env);
-    const campaign = new Campaign({ deployment, gate, folder, readToken }, start, random, async () => {
-      await Promise.all([gate.close(), embedding.close(), deployment.close()]);
-      await rm(folder, { recursive: true });
     });
+    const tokenFor = (credential: "add" | "read") =>
+      home.issuer.mint({ credentials: [credential], expiresIn: TOKEN_SECONDS });
+    await writeFile(join(home.folder, "add"), await tokenFor("add"));
+    const gate = await WriteGate.open();
+    const campaign = new Campaign(home, gate, await tokenFor("read"), random);
     gate.openTo(await campaign.#server.ready);
     return campaign;
   }
@@ -128,13 +94,13 @@ export class Campaign {
     await sleep(afterMs);
     const server = this.#server;
     if (kill.at === "anywhere") server.kill("SIGKILL");
-    else await this.#deployment.killAtCommit(kill.at, () => server.kill("SIGKILL"));
+    else await this.#home.deployment.killAtCommit(kill.at, () => server.kill("SIGKILL"));
     const { code, signal } = await this.#orFailedImport(server.ended);
     if (signal !== "SIGKILL") throw new Error(`the server ended by itself with exit code ${code}`);
     await this.#gate.hold();
     if (kill.withImport) this.#importer.kill();
 
-    const readRows = await this.#deployment.snapshot(true);
+    const readRows = await this.#home.deployment.snapshot(true);
     if (kill.withNextStart) await this.#killAStart();
     const [rows, url] = await Promise.all([readRows(), this.#restart()]);
     const outcome = this.#history.look(rows, this.#gate.writes);
@@ -149,7 +115,7 @@ export class Campaign {
     await this.#importer.finish();
     const url = await this.#server.ready;
     await this.#gate.hold();
-    const rows = await (await this.#deployment.snapshot(false))();
+    const rows = await (await this.#home.deployment.snapshot(false))();
     const outcome = this.#history.look(rows, this.#gate.writes);
     const findings = await this.#look(url, rows, outcome);
     const problems = [...findings.problems];
@@ -168,7 +134,8 @@ export class Campaign {
     this.#importer.stop();
     this.#server.kill("SIGKILL");
     await this.#server.ended;
-    await this.#closeRest();
+    await this.#gate.close();
+    await this.#home.close();
   }
 
   async #look(url: string, rows: CorpusRows, outcome: Outcome): Promise<Findings> {
@@ -195,14 +162,14 @@ export class Campaign {
 
   async #restart(): Promise<string> {
     const startedAt = performance.now();
-    this.#server = this.#start();
+    this.#server = this.#home.start();
     const url = await this.#server.ready;
     this.#startMs = performance.now() - startedAt;
     return url;
   }
 
   async #killAStart(): Promise<void> {
-    const server = this.#start();
+    const server = this.#home.start();
     await sleep(this.#random.fraction() * this.#startMs);
     server.kill("SIGKILL");
     await server.ended;
