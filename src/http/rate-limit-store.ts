@@ -34,7 +34,7 @@ export async function bucketStore(
   config: Config["rateLimit"]["redis"],
   observe: Observe,
 ): Promise<BucketStore> {
-  const local = await storeOf(server, { cache: BUCKETS });
+  const local = oneAtATime(await storeOf(server, { cache: BUCKETS }));
   if (config === undefined) return local;
   const redis = await connect(config);
   server.addHook("onClose", async () => redis.disconnect());
@@ -68,6 +68,19 @@ export async function bucketStore(
 
 const AWAY = "rate limits: Redis (rateLimit.redis) does not answer, so each process counts alone until it does";
 const BACK = "rate limits: Redis answers again, so its counts are shared again";
+
+/** The plugin's memory hands out the bucket itself, which the next unit would change before this one's count is read. */
+function oneAtATime(store: BucketStore): BucketStore {
+  let last: Promise<unknown> = Promise.resolve();
+  return (options) => {
+    const take = store(options);
+    return (request) => {
+      const taken = last.then(() => take(request));
+      last = taken.catch(() => {});
+      return taken;
+    };
+  };
+}
 
 /** The plugin has one store per registration, so each gets a scope of its own. */
 async function storeOf(

@@ -375,6 +375,24 @@ describe("a batch's units", () => {
     ]);
     expect(answers?.[4]?.error?.data).toMatchObject({ retryable: true, retryAfterMs: 1_500 });
   });
+
+  test("are asked for together, so that a slow store costs a batch one wait and not one for each call", async () => {
+    const { send } = dispatcherWith({});
+    const all = Promise.withResolvers<undefined>();
+    let asked = 0;
+    const takeUnit = () => {
+      asked += 1;
+      if (asked === 99) all.resolve(undefined);
+      return all.promise;
+    };
+
+    const answers = await send(
+      Array.from({ length: 100 }, (_, id) => call(id, "ping")),
+      { takeUnit },
+    );
+
+    expect(answers?.map((one) => one.error?.code ?? 0)).toEqual(Array(100).fill(0));
+  });
 });
 
 describe("a batch's answers", () => {
