@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { normalizeIP } from "@fastify/rate-limit";
 import { addressRanges } from "../config/address-ranges.ts";
+import { bareAddress } from "./client-address.ts";
 
 /** The open connections of a server: Node itself loses sight of those that never sent a request or finished a handshake. */
 export interface Connections {
@@ -31,9 +32,8 @@ export function trackConnections(server: Server, share: AddressShare): Connectio
   const isExempt = addressRanges(share.exempt);
 
   server.on("connection", (socket) => {
-    const { remoteAddress = "" } = socket;
-    // A link-local peer has the zone of its link, and a range of addresses has none.
-    if (!isExempt(remoteAddress.replace(/%.*/, ""))) {
+    const remoteAddress = bareAddress(socket.remoteAddress ?? "");
+    if (!isExempt(remoteAddress)) {
       const address = normalizeIP(remoteAddress);
       const count = held.get(address) ?? 0;
       if (count >= share.max) {

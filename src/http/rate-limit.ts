@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { normalizeIP } from "@fastify/rate-limit";
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { rateLimited } from "../protocol/errors.ts";
 import { principalOf, seconds } from "./authenticate.ts";
+import { clientAddress } from "./client-address.ts";
 import { bucketStore, type Take, type Taken } from "./rate-limit-store.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
@@ -39,7 +39,7 @@ export async function rateLimits(
       return taken;
     };
   };
-  const address = bucket("address", ({ ip }) => [normalizeIP(ip)]);
+  const address = bucket("address", (request) => [clientAddress(request)]);
   const principal = bucket("principal", principalKey);
 
   return {

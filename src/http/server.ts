@@ -2,6 +2,7 @@ import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { TokenVerifier } from "../auth/verify-token.ts";
+import { addressRanges } from "../config/address-ranges.ts";
 import type { Config } from "../config/config.ts";
 import type { Pressure } from "../load/pressure.ts";
 import type { Observe } from "../observability/observation.ts";
@@ -9,6 +10,7 @@ import type { Dispatcher } from "../rpc/dispatch.ts";
 import { answerError } from "./answer-error.ts";
 import { authenticate } from "./authenticate.ts";
 import { checkBodyHeaders } from "./check-body-headers.ts";
+import { bareAddress } from "./client-address.ts";
 import { trackConnections } from "./connections.ts";
 import { addGracefulClose } from "./graceful-close.ts";
 import { headerValues } from "./header-values.ts";
@@ -47,6 +49,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     max: config.server.maxConnectionsPerAddress,
     exempt: config.server.trustedProxies,
   });
+  const isProxy = addressRanges(config.server.trustedProxies);
   const metadata = resourceMetadata(config);
   const targetOf = (url: string): Target => {
     const target = readTarget(url);
@@ -57,7 +60,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const server = Fastify({
     serverFactory: (listener) => nodeServer.on("request", listener),
     clientErrorHandler: (error, socket) => answerClientError(error, socket, connections),
-    trustProxy: config.server.trustedProxies.length > 0 ? config.server.trustedProxies : false,
+    trustProxy: (hop: string) => isProxy(bareAddress(hop)),
     // The target is read undecoded, by readTarget alone; Fastify's router sees only the name of what it leads to.
     rewriteUrl: ({ url }) => `/${targetOf(url ?? "").kind}`,
     return503OnClosing: false,

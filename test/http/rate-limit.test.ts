@@ -117,6 +117,20 @@ describe("the rate of an address", () => {
 
     expect([await from("192.0.2.1"), await from("192.0.2.1"), await from("192.0.2.2")]).toEqual([401, 429, 401]);
   });
+
+  // Each line: one client, as its proxies write it at two connections.
+  test.each([
+    ["192.0.2.1:50000", "192.0.2.1:50001"],
+    ["[2001:db8::1]:50000", "2001:db8::1"],
+    ["192.0.2.1, 127.0.0.2:50000", "192.0.2.1"],
+    ["unknown", "_hidden"],
+  ])("is one for %s and %s: a port makes no other client, and what is no address is the proxy's", async (one, two) => {
+    const { send } = await limited(1, FAR, { server: { trustedProxies: ["127.0.0.0/8"] } });
+    const from = async (hops: string) =>
+      (await send({ path: "/rcp/ping", body: "{}", headers: [["x-forwarded-for", hops]] })).status;
+
+    expect([await from(one), await from(two), await from("198.51.100.1")]).toEqual([401, 429, 401]);
+  });
 });
 
 test("no limit holds when limits are switched off", async () => {
