@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -147,8 +148,15 @@ function addCommonHeaders(server: FastifyInstance): void {
   server.addHook("onRequest", async ({ raw }, reply) => {
     // A tenant's rows must not be kept by a proxy.
     reply.header("cache-control", "no-store");
-    // RFC 9112 §3.2
-    if (headerValues(raw, "host").length > 1) throw new TransportRefusal(400, { connection: "close" });
+    // RFC 9112 §3.2, §6.1: what a proxy in front may have read in another way.
+    if (headerValues(raw, "host").length > 1 || !isPlainlyFramed(raw))
+      throw new TransportRefusal(400, { connection: "close" });
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
   });
+}
+
+/** Without a transfer coding, or with chunks alone, which HTTP/1.0 does not have. */
+function isPlainlyFramed(raw: IncomingMessage): boolean {
+  const codings = headerValues(raw, "transfer-encoding");
+  return codings.length === 0 || (raw.httpVersion === "1.1" && codings.join().toLowerCase() === "chunked");
 }

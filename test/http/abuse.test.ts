@@ -100,6 +100,16 @@ describe("a request that could be read in two ways", () => {
     });
   });
 
+  test.each([
+    ["another coding than chunks", "HTTP/1.1", "gzip, chunked"],
+    ["chunks twice over", "HTTP/1.1", "chunked\r\nTransfer-Encoding: chunked"],
+    ["chunks in HTTP/1.0, which has none", "HTTP/1.0", "chunked"],
+  ])("with %s is refused with 400, and the connection ends", async (_, version, coding) => {
+    const start = head(await serve(), `Connection: keep-alive\r\nTransfer-Encoding: ${coding}\r\n\r\n`);
+    const bytes = `${start.replace("HTTP/1.1", version)}${PING.length.toString(16)}\r\n${PING}\r\n0\r\n\r\n`;
+    expect(await sendBytes(server.port, bytes, SOON_MS)).toMatchObject({ statuses: [400], closed: true });
+  });
+
   test("with two Authorization headers is refused with 401, whichever is good", async () => {
     const token = await serve();
     for (const more of ["Authorization: Bearer bad\r\n", `Authorization: Bearer ${token}\r\n`])
