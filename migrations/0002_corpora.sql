@@ -56,7 +56,7 @@ create table pgrcp.corpus_versions (
   issuer         text not null,
   subject        text not null,
   token_id       text,
-  action         text not null check (action in ('add', 'delete', 'revoke', 'restore', 'purge', 'quarantine')),
+  action         text not null check (action in ('add', 'delete', 'revoke', 'restore', 'purge', 'quarantine', 'release')),
   documents      bigint not null default 0, -- how many documents the write was about
   live_documents bigint not null,
   live_chunks    bigint not null,

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
-import type { SpaceLoader } from "../maintenance/corpora.ts";
+import { runningModel } from "../maintenance/configured-model.ts";
 import { utf8Bytes } from "../protocol/text.ts";
 import { CommandFailure, ExitCode, toFailure } from "./exit.ts";
 import { readLines } from "./lines.ts";
@@ -43,10 +43,10 @@ export interface ControlSocket {
 export async function startControlSocket(
   config: Config,
   database: OperatorDatabase,
-  { embedding }: { readonly embedding: { readonly space: Awaited<ReturnType<SpaceLoader>> } },
+  { embedding }: { readonly embedding: Parameters<typeof runningModel>[0] },
 ): Promise<ControlSocket> {
   const path = controlSocketPath(config);
-  const context: OperatorContext = { database, config, loadSpace: async () => embedding.space };
+  const context: OperatorContext = { database, config, withModel: runningModel(embedding) };
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket);

@@ -1,6 +1,7 @@
 import { open, unlink } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { DocumentDetail, DocumentRow } from "../maintenance/documents.ts";
+import { addByIds } from "./change-by-ids.ts";
 import { wholeNumber } from "./client-options.ts";
 import { addConfigOption, type ConfigOption } from "./config-option.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
@@ -9,13 +10,13 @@ import { table, visible, visibleLine } from "./terminal-text.ts";
 
 /** `pgrcp documents`: a look into a corpus, and the way out of it. */
 export function registerDocuments(program: Command): void {
-  const documents = program.command("documents").description("list, show and export documents");
+  const documents = program.command("documents").description("list, show, export, quarantine and release documents");
   addConfigOption(documents.command("list"))
     .description("list live documents by id")
     .argument("<tenant>", "the owner")
     .argument("[corpus]", "the corpus", "default")
     .option("--source <name>", "only what this source wrote")
-    .option("--quarantined", "only those that screening, or feedback quarantine, keeps from retrieval")
+    .option("--quarantined", "only those that screening or a command keeps from retrieval")
     .option("--suspected", "only those whose text looks like instructions to a model")
     .option("--unfit <field>", "only those whose meta value does not fit this filter field's type")
     .addOption(new Option("--limit <n>", "at most so many").default(100).argParser(wholeNumber(1, 1_000_000_000)))
@@ -34,6 +35,20 @@ export function registerDocuments(program: Command): void {
     .argument("[corpus]", "the corpus", "default")
     .option("--output <file>", "where to; must not exist (default: standard output)")
     .action(exportAll);
+  addByIds(documents.command("quarantine"), {
+    name: "documents.quarantine",
+    description: "take documents out of every answer and keep them for release; versions that hold them are withdrawn",
+    doing: "quarantining",
+    unknown: "nothing that answers has",
+    remedy: "pgrcp documents list shows the ids",
+  });
+  addByIds(documents.command("release"), {
+    name: "documents.release",
+    description: "put quarantined documents back into answers, whoever quarantined them",
+    doing: "releasing",
+    unknown: "no quarantined document has",
+    remedy: "pgrcp documents list --quarantined shows the ids",
+  });
 }
 
 interface ListOptions extends ConfigOption {

@@ -53,7 +53,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "documents",
-    summary: "list, show and export documents",
+    summary: "list, show, export, quarantine and release documents",
     load: async () => (await import("./documents.ts")).registerDocuments,
   },
   {

@@ -3,13 +3,15 @@ import type { Config } from "../config/config.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { listAudit } from "../maintenance/audit.ts";
 import { collect } from "../maintenance/collect.ts";
-import { createCorpus, listCorpora, type SpaceLoader } from "../maintenance/corpora.ts";
+import type { WithModel } from "../maintenance/configured-model.ts";
+import { createCorpus, listCorpora } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { listFeedback } from "../maintenance/feedback.ts";
 import { purgeDocuments } from "../maintenance/purge.ts";
-import { quarantineSuspected } from "../maintenance/quarantine.ts";
+import { quarantineDocuments, quarantineSuspected, releaseDocuments } from "../maintenance/quarantine.ts";
 import { listSources, restoreSource, revokeSource } from "../maintenance/sources.ts";
 import { createTenant, listTenants, setQuotas } from "../maintenance/tenants.ts";
+import { filterFields } from "../plan/filter-fields.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 
@@ -18,8 +20,7 @@ import { CommandFailure, ExitCode } from "./exit.ts";
 export interface OperatorContext {
   readonly database: OperatorDatabase;
   readonly config: Config;
-  /** The space of the configured embedding model. */
-  readonly loadSpace: SpaceLoader;
+  readonly withModel: WithModel;
 }
 
 /** What a command gives: plain JSON values, one at a time. */
@@ -59,6 +60,7 @@ const text = z
   .min(1)
   .refine((value) => !hasNul(value) && isWellFormed(value), "must be well-formed text without U+0000");
 const address = z.strictObject({ tenant: text, corpus: text });
+const byIds = address.extend({ ids: z.array(text).min(1) });
 const amount = z.int().min(0).nullable();
 /** Null for those of the configuration. */
 const quotas = z.strictObject({ documents: amount, textBytes: amount }).nullable();
@@ -88,8 +90,8 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
         language: text.optional(),
         screening: z.enum(["flag", "quarantine", "refuse"]).optional(),
       }),
-      async function* ({ database, config, loadSpace }, settings) {
-        yield await createCorpus(database, config, settings, loadSpace);
+      async function* ({ database, config, withModel }, settings) {
+        yield await createCorpus(database, config, settings, () => withModel(({ space }) => space));
       },
     ),
   ],
@@ -118,6 +120,19 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
       yield await showDocument(database, corpus, id);
     }),
   ],
+  [
+    "documents.quarantine",
+    command(byIds, async function* ({ database }, { ids, ...corpus }) {
+      yield await quarantineDocuments(database, corpus, ids);
+    }),
+  ],
+  [
+    "documents.release",
+    command(byIds, async function* ({ database, config, withModel }, { ids, ...corpus }) {
+      const fields = filterFields(config.filter.fields);
+      yield await releaseDocuments(database, corpus, ids, { indexing: config.indexing, fields, withModel });
+    }),
+  ],
   ["versions.collect", command(z.strictObject({}), ({ database, config }) => collect(database, config.retention))],
   [
     "feedback.list",
@@ -141,7 +156,7 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
   ["sources.restore", command(ofSource, ({ database }, { tenant, source }) => restoreSource(database, tenant, source))],
   [
     "purge",
-    command(address.extend({ ids: z.array(text).min(1) }), async function* ({ database }, { ids, ...corpus }) {
+    command(byIds, async function* ({ database }, { ids, ...corpus }) {
       yield await purgeDocuments(database, corpus, ids);
     }),
   ],

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Config } from "../config/config.ts";
 import { hasEmbeddedData } from "../db/data-directory.ts";
 import type { OperatorDatabase } from "../db/database.ts";
-import { configuredSpace } from "../maintenance/corpora.ts";
+import { configuredModel } from "../maintenance/configured-model.ts";
 import { type ConfigOption, configOf } from "./config-option.ts";
 import { askServer } from "./control-socket.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
@@ -77,7 +77,7 @@ async function* operateEmbedded(config: Config, command: string, args: object): 
 const contextOf = (config: Config, database: OperatorDatabase): OperatorContext => ({
   database,
   config,
-  loadSpace: () => configuredSpace(config),
+  withModel: configuredModel(config),
 });
 
 /**

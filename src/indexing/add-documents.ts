@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Corpus, FilterFields } from "../catalog/corpus.ts";
-import { packPostings } from "../catalog/posting-block.ts";
 import { checkSpace } from "../db/check-space.ts";
 import type { Access, Database, StatementLimits, TenantTransaction } from "../db/database.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
@@ -17,6 +16,7 @@ import { checkQuotas } from "./check-quotas.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
+import { numberChunks } from "./number-chunks.ts";
 import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
 import { type ScreenContext, screenDocuments } from "./screen-documents.ts";
 import { type SituateContext, situateChunks } from "./situate-chunks.ts";
@@ -151,7 +151,7 @@ function write(
       await transaction.query(
         documents.insertChunks(key, before.placement, version, [...context.fields.values()], chunks.rows),
       );
-      await transaction.query(appendPostings(key.tenantId, key.corpus, packPostings(chunks.postings)));
+      await transaction.query(appendPostings(key.tenantId, key.corpus, chunks.postings));
     }
     const next = {
       counters: {
@@ -195,31 +195,4 @@ async function lock(
   if (locked.language !== corpus.language || locked.screening !== corpus.screening)
     throw conflict("the corpus was made with other settings meanwhile; send it again");
   return locked;
-}
-
-/** Gives each chunk its number and vector, in the documents' order. */
-function numberChunks(prepared: readonly PreparedDocument[], vectors: readonly string[], firstChunk: number) {
-  const rows: documents.ChunkRow[] = [];
-  const postings: { chunkNo: number; length: number; counts: ReadonlyMap<string, number> }[] = [];
-  let length = 0;
-  for (const { row, columns, chunks } of prepared) {
-    for (const [ordinal, chunk] of chunks.entries()) {
-      const chunkNo = firstChunk + rows.length;
-      const embedding = vectors[rows.length];
-      if (embedding === undefined) throw new Error("the model gave fewer vectors than texts");
-      rows.push({
-        chunkNo,
-        docId: row.docId,
-        ordinal,
-        terms: chunk.length,
-        start: chunk.start,
-        end: chunk.end,
-        embedding,
-        fields: columns,
-      });
-      postings.push({ chunkNo, length: chunk.length, counts: chunk.termCounts });
-      length += chunk.length;
-    }
-  }
-  return { rows, postings, length };
 }

@@ -70,7 +70,7 @@ export async function cutDocument(
   if (quarantined)
     context.notes.push(`${path} was quarantined: its text looks like instructions to a model or hides some`);
 
-  const shortTitle = title?.slice(0, MAX_TITLE_CHARACTERS).toWellFormed() ?? "";
+  const shortTitle = titleForChunks(title);
   const pieces = quarantined ? [] : await cutText(text, shortTitle, context);
   return {
     path,
@@ -95,7 +95,15 @@ export async function cutDocument(
   };
 }
 
-async function cutText(text: string, title: string, context: CutContext): Promise<readonly TextChunk[]> {
+export const titleForChunks = (title: string | undefined): string =>
+  title?.slice(0, MAX_TITLE_CHARACTERS).toWellFormed() ?? "";
+
+/** @param title of `titleForChunks` */
+export async function cutText(
+  text: string,
+  title: string,
+  context: Omit<CutContext, "by" | "notes"> & { readonly by: Pick<CutContext["by"], "tenantId"> },
+): Promise<readonly TextChunk[]> {
   const { embedding, by } = context;
   const countTokens = (texts: readonly string[]) => embedding.countTokens(texts, by.tenantId);
   const [titleTokens = 0] = title === "" ? [0] : await countTokens([title]);
@@ -117,16 +125,26 @@ async function cutText(text: string, title: string, context: CutContext): Promis
 export async function prepareDocument(
   { title, pieces, row, columns }: CutDocument,
   contexts: readonly string[] | undefined,
-  corpus: Corpus,
+  { language }: Corpus,
 ): Promise<PreparedDocument> {
-  const titleTerms = tokenize(title, corpus.language);
+  const chunks = await prepareChunks(title, pieces, contexts, language);
+  return { row: { ...row, contexts: contexts ?? null }, columns, chunks };
+}
+
+export async function prepareChunks(
+  title: string,
+  pieces: readonly TextChunk[],
+  contexts: readonly string[] | undefined,
+  language: string,
+): Promise<readonly PreparedChunk[]> {
+  const titleTerms = tokenize(title, language);
   const chunks: PreparedChunk[] = [];
   for (const [index, { start, end, text }] of pieces.entries()) {
     const context = contexts?.[index] ?? "";
-    const terms = [...titleTerms, ...tokenize(context, corpus.language), ...tokenize(text, corpus.language)];
+    const terms = [...titleTerms, ...tokenize(context, language), ...tokenize(text, language)];
     const modelText = [...[title, context].filter((part) => part !== ""), text].join("\n");
     chunks.push({ start, end, modelText, termCounts: countTerms(terms), length: terms.length });
     await nextTurn(); // a long document must not hold up other requests
   }
-  return { row: { ...row, contexts: contexts ?? null }, columns, chunks };
+  return chunks;
 }

@@ -62,15 +62,6 @@ export async function createCorpus(
   );
 }
 
-/** The space that documents are embedded in now. Loads the model, and lets it go. */
-export async function configuredSpace(config: Config): Promise<EmbeddingSpace> {
-  // Only this needs the inference runtime, which takes longer to load than the rest together.
-  const { loadEmbeddingModel } = await import("../models/load-embedding-model.ts");
-  const model = await loadEmbeddingModel(config.models.embedding);
-  await model.close();
-  return model.space;
-}
-
 /** Every corpus with its settings and counts, by tenant and name. */
 export async function listCorpora(
   database: OperatorDatabase,

@@ -7,30 +7,22 @@ import { withdrawVersionsHolding } from "../sql/sources.ts";
 import { cleanSomePostings, FIRST_PLACE, type PostingPlace } from "./clean-postings.ts";
 import { findCorpus } from "./corpora.ts";
 import type { CorpusAddress } from "./documents.ts";
+import type { ChangedByName } from "./quarantine.ts";
 import { recordChange } from "./record-change.ts";
 import { findTenant } from "./tenants.ts";
-
-export interface Purged {
-  /** Ids of which there was anything, live or kept. */
-  readonly documents: number;
-  readonly chunks: number;
-  /** Versions that can no longer be asked for. */
-  readonly versions: number;
-  /** Ids of which the corpus had nothing. */
-  readonly unknown: readonly string[];
-}
 
 /**
  * Erases documents with every version of them, in one transaction: texts, chunks and postings. The corpus answers from then on as if
  * they had never been there. Writers of the corpus wait meanwhile.
  *
+ * @returns counts of what there was, live or kept
  * @throws Refusal when the tenant or the corpus is not there
  */
 export async function purgeDocuments(
   database: OperatorDatabase,
   { tenant, corpus }: CorpusAddress,
   docIds: readonly string[],
-): Promise<Purged> {
+): Promise<ChangedByName> {
   const tenantId = await findTenant(database, tenant);
   await findCorpus(database, tenantId, corpus);
   const key = { tenantId, corpus: corpus as CorpusName };

@@ -9,6 +9,8 @@ export interface CountChange {
   readonly textBytes: number;
   readonly chunks: number;
   readonly length: number;
+  /** Chunk numbers that were given out; 0 when absent. */
+  readonly numbers?: number;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function recordChange(
   const next: NewVersion = {
     counters: {
       version: before.version + 1,
-      nextChunk: before.nextChunk,
+      nextChunk: before.nextChunk + (change.numbers ?? 0),
       liveDocuments: before.liveDocuments + change.documents,
       liveTextBytes: before.liveTextBytes + change.textBytes,
       liveChunks: before.liveChunks + change.chunks,

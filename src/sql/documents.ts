@@ -190,7 +190,7 @@ as c(chunk_no, doc_id, ordinal, terms, start_offset, end_offset, embedding${list
 export interface NewVersion {
   readonly counters: CorpusCounters;
   readonly token: string;
-  readonly action: "add" | "delete" | "revoke" | "restore" | "purge" | "quarantine";
+  readonly action: "add" | "delete" | "revoke" | "restore" | "purge" | "quarantine" | "release";
   /** How many documents it was about, for the audit record. */
   readonly documents: number;
   readonly issuer: string;
@@ -198,9 +198,9 @@ export interface NewVersion {
   readonly tokenId: string | undefined;
 }
 
-/** Moves the corpus to its new version. The deleter may not touch `next_chunk`, so only an add sets it. */
+/** Moves the corpus to its new version. The deleter may not touch `next_chunk`, so only what makes chunks sets it. */
 export function advanceCorpus(key: CorpusKey, { counters, action }: NewVersion): Statement {
-  const nextChunk = action === "add" ? sql`, next_chunk = ${counters.nextChunk}` : sql``;
+  const nextChunk = action === "add" || action === "release" ? sql`, next_chunk = ${counters.nextChunk}` : sql``;
   return compile(
     sql`update pgrcp.corpora set version = ${counters.version}, live_documents = ${counters.liveDocuments}, live_text_bytes = ${counters.liveTextBytes}, live_chunks = ${counters.liveChunks}, live_length = ${counters.liveLength}${nextChunk} where ${of(key)}`,
     noRows,

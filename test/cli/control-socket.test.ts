@@ -9,9 +9,10 @@ import { type Config, configSchema } from "../../src/config/config.ts";
 import type { OperatorDatabase } from "../../src/db/database.ts";
 import { backendUnavailable } from "../../src/protocol/errors.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { testEmbeddingModel } from "../support/test-embedding.ts";
 import { runCli } from "./run-cli.ts";
 
-const model = { embedding: { space: { identity: "test@4", dimension: 4 } } };
+const model = { embedding: testEmbeddingModel() };
 
 let db: TestDatabase;
 let folder: string;
@@ -91,7 +92,7 @@ test("commands run in the server and their rows come back", async () => {
   expect(await ask("tenants.create", { tenant: "acme" })).toEqual([{ tenant: "acme", created: true }]);
   expect(await ask("tenants.create", { tenant: "acme" })).toEqual([{ tenant: "acme", created: false }]);
   expect(await ask("corpora.create", { tenant: "acme", corpus: "papers", screening: "refuse" })).toMatchObject([
-    { tenant: "acme", corpus: "papers", model: "test@4", dimension: 4, screening: "refuse" },
+    { tenant: "acme", corpus: "papers", model: "test-bag-of-words@32", dimension: 32, screening: "refuse" },
   ]);
   expect(await ask("tenants.list", {})).toMatchObject([{ tenant: "acme", corpora: 1 }]);
 });

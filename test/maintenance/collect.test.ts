@@ -3,10 +3,12 @@ import { runOperatorCommand } from "../../src/cli/operator-commands.ts";
 import { configSchema } from "../../src/config/config.ts";
 import type { OperatorDatabase } from "../../src/db/database.ts";
 import { collect, keepCollecting } from "../../src/maintenance/collect.ts";
+import { runningModel } from "../../src/maintenance/configured-model.ts";
 import { compile, noRows, sql } from "../../src/sql/sql.ts";
 import { seed } from "../db/rows.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
+import { testEmbeddingModel } from "../support/test-embedding.ts";
 
 const RETENTION = { versionHours: 24, auditDays: 365 };
 let opened: TestDatabase;
@@ -64,7 +66,7 @@ test("the operator's command keeps what the configuration says, and tells what w
         {
           database: opened.operator,
           config: configSchema.parse({ retention: { versionHours } }),
-          loadSpace: async () => ({ identity: "", dimension: 1 }),
+          withModel: runningModel(testEmbeddingModel()),
         },
         "versions.collect",
         {},

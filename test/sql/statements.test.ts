@@ -29,7 +29,7 @@ import {
 } from "../../src/sql/idempotency.ts";
 import { selectFeedback, updateQuotas } from "../../src/sql/operator.ts";
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
-import { insertQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
+import { rewriteDocuments, selectAnswering, selectQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
 import { lockQuotas, selectKept, selectOwnQuotas } from "../../src/sql/quotas.ts";
 import {
   createCursorKey,
@@ -301,7 +301,20 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "feedback-list": ["operator", selectFeedback(CORPUS.tenantId, 100)],
   "feedback-suspected": ["operator", selectSuspected(CORPUS.tenantId, undefined, 3)],
   "feedback-suspected-corpus": ["operator", selectSuspected(KEY.tenantId, KEY.corpus, 3)],
-  "feedback-quarantine": ["operator", insertQuarantined(KEY, ["a", "b"], 7)],
+  "quarantine-answering": ["operator", selectAnswering(KEY, ["a", "b"])],
+  "quarantine-quarantined": ["operator", selectQuarantined(KEY, ["a", "b"])],
+  "quarantine-rewrite": [
+    "operator",
+    rewriteDocuments(
+      KEY,
+      [
+        { docId: "a", chunks: 2 },
+        { docId: "b", chunks: 0 },
+      ],
+      7,
+      false,
+    ),
+  ],
   "audit-refusals": ["state", recordRefusals(REFUSED)],
   "audit-command": ["operator", recordCommand({ ...KEY, action: "withdraw", version: 7, count: 2 })],
   "audit-list": ["operator", selectAudit(KEY.tenantId, "2026-01-31T00:00:00.000Z")],
@@ -380,7 +393,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|idempotency|feedback|audit|quotas)-/.test(
+      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
         name,
       ),
     );
