@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hashOf } from "../db/state-owner.ts";
 import { planFeedback } from "../plan/plan-feedback.ts";
-import { deleteExpiredFeedback, insertFeedback } from "../sql/feedback.ts";
+import { deleteExpiredFeedback, insertFeedback, lockFeedback } from "../sql/feedback.ts";
 import { findCorpus } from "./find-corpus.ts";
 import type { Handler } from "./handler.ts";
 
@@ -22,10 +22,10 @@ export const feedback: Handler = async (params, call, services) => {
     sessionHash: sessionId === undefined ? null : hashOf(corpus, sessionId),
     query: settings.storeQueries ? (query ?? null) : null,
   };
-  const [, kept] = await services.database.read(
+  const [, , kept] = await services.database.read(
     "state",
     call.principal,
-    [deleteExpiredFeedback(tenantId), insertFeedback(record, signals, settings)],
+    [lockFeedback(tenantId), deleteExpiredFeedback(tenantId), insertFeedback(record, signals, settings)],
     { signal: call.signal, timeoutMs: call.remainingMs() },
   );
   if (kept.length === signals.length) return { accepted: kept.length };

@@ -1,7 +1,7 @@
 import type { CorpusName, TenantId } from "../catalog/corpus.ts";
 import type { FeedbackSignal } from "../plan/plan-feedback.ts";
 import { deleteExpired } from "./expired.ts";
-import { compile, type Statement, sql } from "./sql.ts";
+import { compile, noRows, type Statement, sql } from "./sql.ts";
 
 /** Whose feedback it is, and on what. */
 export interface FeedbackCall {
@@ -22,6 +22,12 @@ export interface FeedbackRoom {
   readonly retentionDays: number;
   readonly maxSignalsPerTenant: number;
   readonly maxSignalsPerPrincipal: number;
+}
+
+/** Puts a tenant's feedback one behind the other until the transaction ends, so that what is kept is counted with all of it. */
+export function lockFeedback(tenantId: TenantId): Statement {
+  const key = JSON.stringify(["feedback", tenantId]);
+  return compile(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`, noRows);
 }
 
 /** A row for each signal that was kept: the first ones, as far as the tenant and the caller have room. */

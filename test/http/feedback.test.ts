@@ -1,7 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS } from "../../src/auth/principal.ts";
+import { DEFAULT_CORPUS, type TenantId } from "../../src/catalog/corpus.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
+import { insertFeedback, lockFeedback } from "../../src/sql/feedback.ts";
 import { compile, type Sql, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
@@ -48,6 +52,18 @@ const rowsOf = (tenant: string) =>
 from pgrcp_state.feedback where tenant_id = ${tenant} order by received_at, place`);
 
 const WHO = { corpus: "default", issuer: "https://issuer.test", subject: "alice", client: "agent" };
+const OF_ALICE = {
+  issuer: WHO.issuer,
+  subject: WHO.subject,
+  client: WHO.client,
+  corpus: DEFAULT_CORPUS,
+  sessionHash: null,
+  query: null,
+};
+const FIRST = {
+  ...{ hitId: "first", used: undefined, cited: undefined, helpful: undefined, reward: undefined },
+  ...{ poisonSuspected: undefined, injectionSuspected: undefined },
+};
 const SAID = {
   used: null,
   cited: null,
@@ -126,6 +142,25 @@ describe("RCP §7.16, feedback", () => {
     expect((await send({ signals: [{ hitId: "a" }, { hitId: "b" }] }, narrow)).body?.result?.accepted).toBe(1);
 
     expect([await say(bob), await say(bob)]).toEqual([1, 0]);
+    await narrow.close();
+  });
+
+  test("counts what another call is keeping at this moment, by waiting for it", async () => {
+    const narrow = await serve({ feedback: { maxSignalsPerPrincipal: 2 } });
+    const { tenant, send, rows } = await caller();
+    const call = { tenantId: tenant as TenantId, ...OF_ALICE, callId: randomUUID() };
+    const room = { retentionDays: 1, maxSignalsPerTenant: 9, maxSignalsPerPrincipal: 2 };
+    let answer: ReturnType<typeof send> | undefined;
+
+    await db.admin.transaction(async (transaction) => {
+      await transaction.query(lockFeedback(call.tenantId));
+      await transaction.query(insertFeedback(call, [FIRST], room));
+      answer = send({ signals: [{ hitId: "a" }, { hitId: "b" }] }, narrow);
+      await Promise.race([answer, pause(300)]);
+    });
+
+    expect((await answer)?.body?.result).toMatchObject({ accepted: 1 });
+    expect((await rows()).map((row) => row.hit_id)).toEqual(["first", "a"]);
     await narrow.close();
   });
 

@@ -19,7 +19,7 @@ import {
   type NewVersion,
   recordVersion,
 } from "../../src/sql/documents.ts";
-import { deleteExpiredFeedback, type FeedbackCall, insertFeedback } from "../../src/sql/feedback.ts";
+import { deleteExpiredFeedback, type FeedbackCall, insertFeedback, lockFeedback } from "../../src/sql/feedback.ts";
 import {
   deleteExpiredKeys,
   findFirstResult,
@@ -288,6 +288,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "corpora-count-others": ["reader", countOtherCorpora(CORPUS.tenantId, undefined)],
   "corpora-count-others-named": ["reader", countOtherCorpora(CORPUS.tenantId, [CORPUS.name])],
   "tenants-create": ["adder", createTenant(CORPUS.tenantId)],
+  "feedback-lock": ["state", lockFeedback(KEY.tenantId)],
   "feedback-insert": [
     "state",
     insertFeedback(FEEDBACK, SIGNALS, {
