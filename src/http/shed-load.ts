@@ -19,7 +19,8 @@ const RETRY_AFTER_MS = 5_000;
 export function shedLoad(pressure: Pick<Pressure, "isHigh">): onRequestAsyncHookHandler {
   const running = new Map<string, number>();
   return async (request, reply) => {
-    if (isLight(request.originalUrl)) return;
+    // Who left while the token was looked at is not heard of again, and would count for ever.
+    if (isLight(request.originalUrl) || request.raw.destroyed) return;
     const { tenantId } = principalOf(request);
     const count = running.get(tenantId) ?? 0;
     if (pressure.isHigh && count > 0) throw refusal();

@@ -1,4 +1,8 @@
+import net from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createTokenVerifier } from "../../src/auth/jwt-verifier.ts";
+import type { TokenVerifier } from "../../src/auth/verify-token.ts";
 import type { Handler } from "../../src/methods/handler.ts";
 import { PLAN_ONLY_HANDLERS } from "../support/plan-only-handlers.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
@@ -102,6 +106,31 @@ describe("while the process has too much to do", () => {
     gate.resolve();
 
     await expect.poll(async () => (await retrieve(acme)).status).toBe(200);
+  });
+
+  test("a request whose client left while its token was looked at does not count", async () => {
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const good = createTokenVerifier(server.config.auth);
+    const verifier: TokenVerifier = {
+      async verify(authorization) {
+        asked.resolve();
+        await answered.promise;
+        return await good.verify(authorization);
+      },
+    };
+    const other = await startRcpServer({ issuer: server.issuer, verifier, pressure });
+    const socket = net.connect(other.port, "127.0.0.1").on("error", () => {});
+    const head = `POST /rcp/retrieve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${acme}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: 9\r\n\r\n`);
+    await asked.promise;
+    socket.destroy();
+    await pause(200); // until the server has heard of it
+    answered.resolve();
+    await pause(50); // until the request that nobody waits for has come as far as it comes
+    pressure.isHigh = true;
+
+    expect((await other.call("retrieve", { query: "x" }, { token: String(acme) })).status).toBe(200);
+    await other.close();
   });
 });
 
