@@ -27,7 +27,10 @@ create table pgrcp.corpora (
   model_identity text not null,
   dimension      integer not null check (dimension > 0),
   screening      text not null check (screening in ('flag', 'quarantine', 'refuse')),
-  placement      text collate "C" not null default 'shared',
+  placement      text collate "C" not null default 'shared',                   -- the partition that its chunks are in or move to
+  moving_from    text collate "C",                                             -- where some of them still are, while they move
+  graph_chunks   bigint check (graph_chunks >= 0),                             -- those that its graph was built over; null = no graph
+  graph_next_chunk integer check (graph_next_chunk >= 0),                      -- next_chunk then: what came later was added to it
   version        bigint not null default 0 check (version >= 0),               -- the last committed version
   next_chunk     integer not null default 0 check (next_chunk >= 0),           -- the next free chunk number
   live_documents bigint not null default 0 check (live_documents >= 0),
@@ -35,7 +38,9 @@ create table pgrcp.corpora (
   live_chunks    bigint not null default 0 check (live_chunks >= 0),           -- N of BM25
   live_length    bigint not null default 0 check (live_length >= 0),           -- terms in live chunks; / N = BM25's average length
   created_at     timestamptz not null default now(),
-  primary key (tenant_id, corpus)
+  primary key (tenant_id, corpus),
+  check (moving_from <> placement),
+  check ((graph_chunks is null) = (graph_next_chunk is null))
 );
 
 select pgrcp_admin.protect_tenant_table('pgrcp.corpora', '{pgrcp_reader,pgrcp_adder,pgrcp_deleter}');

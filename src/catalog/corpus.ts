@@ -45,6 +45,10 @@ export interface Corpus {
   readonly language: string;
   readonly space: EmbeddingSpace;
   readonly screening: ScreeningPolicy;
-  /** The partition its chunks live in; `shared` until maintenance moves it. */
+  /** The partition that its chunks are in, or move to: `shared`, or one of its own for a large corpus. */
   readonly placement: string;
+  /** Where some of them still are, while they move. */
+  readonly movingFrom?: string | undefined;
+  /** How many there were when the corpus was looked up, if a graph leads to the nearest of them. */
+  readonly graphChunks?: number | undefined;
 }

@@ -82,6 +82,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./collect.ts")).registerCollect,
   },
   {
+    name: "maintain",
+    summary: "give large corpora a partition and a graph of their own, and take them from small ones",
+    load: async () => (await import("./maintain.ts")).registerMaintain,
+  },
+  {
     name: "import",
     summary: "add a folder or a JSONL file of documents through a running server",
     load: async () => (await import("./import.ts")).registerImport,

@@ -183,6 +183,8 @@ const retrieval = z
         rrfK: z.number().min(0).default(60),
       })
       .prefault({}),
+    /** Live chunks of a corpus. */
+    ownPartitionFrom: positive.default(20_000),
     cursorTtlSeconds: seconds.default(300),
     maxListsPerPrincipal: positive.default(1_000),
     trajectories: z
@@ -216,6 +218,18 @@ const retention = z
     versionHours: hours.default(24),
     /** The database itself keeps a record for 30 days. */
     auditDays: days.min(30).default(365),
+  })
+  .prefault({});
+
+const maintenance = z
+  .strictObject({
+    graph: z
+      .strictObject({ m: z.int().min(2).max(100).default(16), efConstruction: z.int().min(4).max(1_000).default(64) })
+      .prefault({}),
+    buildMemoryMb: positive.max(2_097_151).default(512),
+    buildWorkers: z.int().min(0).max(1_024).default(0),
+    /** Of a graph's entries. */
+    rebuildShare: z.number().gt(0).max(1).default(0.2),
   })
   .prefault({});
 
@@ -267,6 +281,7 @@ export const configSchema = z.strictObject({
   load,
   retrieval,
   retention,
+  maintenance,
   redaction,
   indexing,
   fetch,

@@ -94,6 +94,15 @@ export const CROSS_CHECKS: readonly Rule[] = [
       ),
   },
   {
+    reads: ["maintenance.graph.m", "maintenance.graph.efConstruction"],
+    find: ({ maintenance: { graph } }) =>
+      when(
+        graph.efConstruction < 2 * graph.m,
+        "maintenance.graph.efConstruction",
+        `must be at least twice maintenance.graph.m (${graph.m})`,
+      ),
+  },
+  {
     reads: ["indexing.chunkTokens", "indexing.overlapTokens"],
     find: ({ indexing }) =>
       when(

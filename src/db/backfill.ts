@@ -79,7 +79,6 @@ async function backfill(
 interface StoredChunk {
   readonly tenantId: string;
   readonly corpus: string;
-  readonly placement: string;
   readonly chunkNo: number;
   readonly docId: string;
   /** Chunk 0 of a live document: where the document itself is counted. */
@@ -119,10 +118,9 @@ async function fill(
   }
 }
 
-const keyOf = ({ tenantId, corpus, placement, chunkNo }: StoredChunk) => ({
+const keyOf = ({ tenantId, corpus, chunkNo }: StoredChunk) => ({
   tenant_id: tenantId,
   corpus,
-  placement,
   chunk_no: chunkNo,
 });
 
@@ -133,7 +131,7 @@ const chunkTotal = compile(
 
 function chunksAfter([tenantId, corpus, chunkNo]: Position): Statement<StoredChunk> {
   return compile(
-    sql`select c.tenant_id, c.corpus, c.placement, c.chunk_no, c.doc_id, c.ordinal = 0 and c.removed_version is null as counts, d.meta
+    sql`select c.tenant_id, c.corpus, c.chunk_no, c.doc_id, c.ordinal = 0 and c.removed_version is null as counts, d.meta
 from pgrcp.chunks c join pgrcp.documents d
   on d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.doc_id = c.doc_id and d.added_version = c.added_version
 where (c.tenant_id, c.corpus, c.chunk_no) > (${tenantId}, ${corpus}, ${chunkNo}::int)
@@ -141,7 +139,6 @@ order by c.tenant_id, c.corpus, c.chunk_no limit ${CHUNKS_AT_A_TIME}`,
     (row) => ({
       tenantId: row.tenant_id as string,
       corpus: row.corpus as string,
-      placement: row.placement as string,
       chunkNo: row.chunk_no as number,
       docId: row.doc_id as string,
       counts: row.counts as boolean,
@@ -159,8 +156,8 @@ function updateChunks(fields: readonly FilterField[], rows: readonly Record<stri
     );
   return compile(
     sql`update pgrcp.chunks c set ${list((column, value) => sql`${column} = coalesce(c.${column}, v.${value})`)}
-from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as v(tenant_id text, corpus text, placement text, chunk_no int, ${list((_, value, type) => sql`${value} ${type}`)})
-where c.tenant_id = v.tenant_id and c.corpus = v.corpus and c.placement = v.placement and c.chunk_no = v.chunk_no
+from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as v(tenant_id text, corpus text, chunk_no int, ${list((_, value, type) => sql`${value} ${type}`)})
+where c.tenant_id = v.tenant_id and c.corpus = v.corpus and c.chunk_no = v.chunk_no
   and (${list((column, value) => sql`c.${column} is null and v.${value} is not null`, sql` or `)})`,
     noRows,
   );

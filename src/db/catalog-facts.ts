@@ -33,7 +33,7 @@ export interface TableFacts {
 }
 
 export const tableFacts = compile(
-  sql`select n.nspname || '.' || c.relname as "table", c.relispartition as partition,
+  sql`select n.nspname || '.' || c.relname as "table", c.relispartition or c.relname ~ '^chunks_p_' as partition,
   c.relrowsecurity and c.relforcerowsecurity as secured,
   exists (select from aclexplode(c.relacl) a where a.grantee <> c.relowner)
     or exists (select from pg_attribute t, aclexplode(t.attacl) a where t.attrelid = c.oid and a.grantee <> c.relowner) as granted

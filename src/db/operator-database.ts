@@ -1,3 +1,4 @@
+import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
 import { compile, declareCursor, identifier, integer, noRows, type Statement, sql } from "../sql/sql.ts";
@@ -79,14 +80,20 @@ export function openPostgresOperator(url: string, config: Config, observe: Obser
   return new LeasedOperatorDatabase(pool, { hold: false, close: () => pool.close() });
 }
 
-/** The login of `pgrcp migrate` on Postgres: one connection, so that a lock taken on it stays. */
+/** The login of `pgrcp migrate` on Postgres. */
 export function openPostgresAdmin(url: string, config: Config, observe: Observe): AdminConnection {
-  const limits = { ...poolLimitsOf(config), size: 1 };
-  const pool = new RolePool(
-    "migrate",
-    { connectionString: url, fallback_application_name: "pgrcp migrate" },
-    limits,
-    observe,
-  );
+  const connection = { connectionString: url, fallback_application_name: "pgrcp migrate" };
+  return openAlone("migrate", connection, config, observe);
+}
+
+/** The operator's login for `pgrcp maintain`, which becomes the owner: what it builds is the owner's to build. */
+export function openPostgresMaintainer(url: string, config: Config, observe: Observe): AdminConnection {
+  const connection = { ...connectionOf(url, config.database.operator), fallback_application_name: "pgrcp maintain" };
+  return openAlone("operator", connection, config, observe);
+}
+
+/** One connection, so that a lock taken on it stays. */
+function openAlone(role: "migrate" | "operator", connection: pg.ClientConfig, config: Config, observe: Observe) {
+  const pool = new RolePool(role, connection, { ...poolLimitsOf(config), size: 1 }, observe);
   return new LeasedAdminConnection(pool, () => pool.close());
 }

@@ -5,8 +5,10 @@ import { error, type Finding, warning } from "./finding.ts";
 
 const OLDEST_POSTGRES = 15;
 const OLDEST_VECTOR = [0, 8, 0] as const;
-/** Before it, an index built in parallel can overflow a buffer (CVE-2026-3172, mended in 0.8.2), and VACUUM can lose graph entries. */
+/** Before it, VACUUM can lose graph entries, and an index built in parallel can overflow a buffer (CVE-2026-3172, mended in 0.8.2). */
 const GOOD_VECTOR = [0, 8, 4] as const;
+
+const SAFE_PARALLEL_BUILD = [0, 8, 2] as const;
 
 /** True when `version` is at least `wanted`, part by part. */
 function isAtLeast(version: string, wanted: readonly number[]): boolean {
@@ -43,6 +45,10 @@ export function checkVectorVersion({ vectorVersion }: Pick<ServerFacts, "vectorV
   }
   return [];
 }
+
+/** Whether several processes may build one graph together. */
+export const hasSafeParallelBuild = ({ vectorVersion }: Pick<ServerFacts, "vectorVersion">): boolean =>
+  vectorVersion !== undefined && isAtLeast(vectorVersion, SAFE_PARALLEL_BUILD);
 
 /** The text of the schema's comment, which is how the schema's version is read. */
 export const schemaComment = (version: number): string => `pgrcp schema ${version}`;

@@ -146,7 +146,7 @@ function write(
       ),
     );
     const [gone = { chunks: 0, length: 0 }] =
-      closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, docIds, version));
+      closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, before, docIds, version));
     if (chunks.rows.length > 0) {
       await transaction.query(
         documents.insertChunks(key, before.placement, version, [...context.fields.values()], chunks.rows),

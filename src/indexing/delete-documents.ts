@@ -41,7 +41,7 @@ export async function deleteDocuments(
     const version = before.version + 1;
     const closed = await transaction.query(closeDocuments(key, docIds, version));
     if (closed.length === 0) return { deleted: 0 };
-    const [gone = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, docIds, version));
+    const [gone = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, before, docIds, version));
     const next = {
       counters: {
         version,

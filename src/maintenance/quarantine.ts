@@ -98,7 +98,7 @@ async function takeOut(
   await transaction.query(closeDocuments(key, ids, version));
   const rows = ids.map((docId) => ({ docId, chunks: 0 }));
   await transaction.query(rewriteDocuments(key, rows, version, true));
-  const [closed = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, ids, version));
+  const [closed = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, before, ids, version));
   const less = { documents: 0, textBytes: 0, chunks: -closed.chunks, length: -closed.length };
   await recordChange(transaction, key, before, "quarantine", ids.length, less);
   return { chunks: closed.chunks, versions: versions.length };

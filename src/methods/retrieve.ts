@@ -9,10 +9,11 @@ import type { Handler } from "./handler.ts";
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
   const corpus = await findCorpus(call, services, "reader");
-  const { config, database, embedding, reranker, generator } = services;
+  const { config, database, corpora, embedding, reranker, generator } = services;
   const { principal, report } = call;
   return runPlan(plan, corpus, {
     database,
+    corpora,
     access: principal,
     owner: principal,
     trajectories: new TrajectoryStore(database, config.retrieval.trajectories),

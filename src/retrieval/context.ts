@@ -1,3 +1,5 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import type { CorpusStore } from "../db/corpus-store.ts";
 import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { RankedListStore } from "../db/ranked-list-store.ts";
 import type { TrajectoryStore } from "../db/trajectory-store.ts";
@@ -5,12 +7,14 @@ import type { EmbeddingModel } from "../models/embedding.ts";
 import type { Reranker } from "../models/reranker.ts";
 import type { TextGenerator } from "../models/text-generator.ts";
 import type { Progress } from "../protocol/wire.ts";
+import { isSamePlace } from "../sql/place.ts";
 import type { SessionOwner } from "../sql/sessions.ts";
 import type { Statement } from "../sql/sql.ts";
 
 /** What a retrieval runs with. */
 export interface RetrievalContext {
   readonly database: Database;
+  readonly corpora: CorpusStore;
   readonly access: Access;
   /** Whose trajectories and cursors are meant. */
   readonly owner: SessionOwner;
@@ -41,4 +45,29 @@ export async function readRows<Row>(
 ): Promise<readonly Row[]> {
   const [rows] = await database.read("reader", access, [statement], statementLimits({ limits }));
   return rows;
+}
+
+/** The corpus as the database has it now: what was kept of it named a partition that its chunks are not all in any more. */
+export async function lookUpAgain(
+  corpus: Corpus,
+  { corpora, access, limits }: Pick<RetrievalContext, "corpora" | "access" | "limits">,
+): Promise<Corpus> {
+  corpora.forget(corpus.tenantId);
+  return (await corpora.find("reader", access, corpus.name, statementLimits({ limits }))) ?? corpus;
+}
+
+/**
+ * Rows of some chunks, one each, as the reader. Fewer than there are numbers: some were erased, or all of them move, and then they are
+ * read once more from where they are now.
+ */
+export async function readChunks<Row>(
+  context: Pick<RetrievalContext, "database" | "corpora" | "access" | "limits">,
+  corpus: Corpus,
+  chunkNos: readonly number[],
+  statementFor: (corpus: Corpus) => Statement<Row>,
+): Promise<readonly Row[]> {
+  const rows = await readRows(context, statementFor(corpus));
+  if (rows.length >= chunkNos.length) return rows;
+  const now = await lookUpAgain(corpus, context);
+  return isSamePlace(now, corpus) ? rows : await readRows(context, statementFor(now));
 }

@@ -3,7 +3,7 @@ import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { documentPrints } from "../sql/recall.ts";
 import type { ScoredCandidate } from "./candidate.ts";
 import { collapse } from "./collapse.ts";
-import { type RetrievalContext, readRows } from "./context.ts";
+import { type RetrievalContext, readChunks } from "./context.ts";
 import { type Found, findCandidates } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
 import type { Question } from "./recall.ts";
@@ -62,7 +62,7 @@ async function collapsed(
 ): Promise<readonly ScoredCandidate[]> {
   if (maxNearDuplicates === 0 || candidates.length <= maxNearDuplicates) return candidates;
   const numbers = candidates.map(({ chunkNo }) => chunkNo);
-  const rows = await readRows(context, documentPrints(corpus, numbers));
+  const rows = await readChunks(context, corpus, numbers, (there) => documentPrints(there, numbers));
   const prints = new Map(rows.map(({ chunkNo, value }) => [chunkNo, value]));
   return await collapse(candidates, prints, maxNearDuplicates, context.limits.signal);
 }

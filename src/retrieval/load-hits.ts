@@ -1,9 +1,9 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Hit } from "../protocol/wire.ts";
-import { corpusState, type HitRow, hitRows } from "../sql/recall.ts";
-import type { Statement } from "../sql/sql.ts";
-import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
+import { isSamePlace } from "../sql/place.ts";
+import { corpusState, type HitFields, type HitRow, hitRows } from "../sql/recall.ts";
+import { lookUpAgain, type RetrievalContext, readChunks, statementLimits } from "./context.ts";
 import { packToBudget } from "./pack.ts";
 import { redactMeta } from "./redact-meta.ts";
 import { type HitScores, shapeHit } from "./shape-hits.ts";
@@ -54,7 +54,7 @@ export async function loadHits(
   const show = { unit, maxCharacters: needsText ? maxHitCharacters : 0, vector: includeVectors };
   const numbers = places.map(({ chunkNo }) => chunkNo);
   const isNothing = numbers.length === 0 && pin === undefined;
-  const read = isNothing ? [] : await readHits(hitRows(corpus, numbers, show), pin, corpus, context);
+  const read = isNothing ? [] : await readHits(numbers, show, pin, corpus, context);
   if (read === undefined) return undefined;
   const rows = new Map(read.map((row) => [row.chunkNo, row]));
   const found = places.flatMap((place, index) => {
@@ -83,16 +83,19 @@ const shownOf = (row: HitRow, { includeText }: RetrievalPlan, { redactedMeta }: 
 
 /** Rows and pin in one snapshot: one that has the token has every row, and so had those before it. */
 async function readHits(
-  statement: Statement<HitRow>,
+  numbers: readonly number[],
+  show: HitFields,
   pin: string | undefined,
   corpus: Corpus,
   context: RetrievalContext,
 ): Promise<readonly HitRow[] | undefined> {
-  if (pin === undefined) return await readRows(context, statement);
+  if (pin === undefined) return await readChunks(context, corpus, numbers, (there) => hitRows(there, numbers, show));
   const { database, access } = context;
-  const statements = [statement, corpusState(corpus, { pin })] as const;
-  const [rows, versions] = await database.read("reader", access, statements, statementLimits(context));
-  return versions.length === 0 ? undefined : rows;
+  const statements = [hitRows(corpus, numbers, show), corpusState(corpus, { pin })] as const;
+  const [rows, [state]] = await database.read("reader", access, statements, statementLimits(context));
+  if (state === undefined) return undefined;
+  if (isSamePlace(state.place, corpus)) return rows;
+  return await readHits(numbers, show, pin, await lookUpAgain(corpus, context), context);
 }
 
 async function pack<Item extends { readonly row: HitRow }>(

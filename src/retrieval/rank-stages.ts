@@ -3,7 +3,7 @@ import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { type ChunkFact, chunkDates, chunkPassages, chunkVectors } from "../sql/recall.ts";
 import type { Statement } from "../sql/sql.ts";
 import type { ScoredCandidate } from "./candidate.ts";
-import { type RetrievalContext, readRows } from "./context.ts";
+import { type RetrievalContext, readChunks } from "./context.ts";
 import { diversify } from "./diversify.ts";
 import type { Found } from "./find-candidates.ts";
 import { decayByAge } from "./recency.ts";
@@ -28,7 +28,7 @@ export async function rerankStage(candidates: Candidates, { plan, corpus, contex
   const { reranker, limits, access } = context;
   if (reranker === undefined) throw new Error("a rerank was planned without a reranker");
   const best = candidates.slice(0, plan.rerank.topN);
-  const passages = await factsOf(best, (numbers) => chunkPassages(corpus, numbers), context);
+  const passages = await factsOf(best, corpus, chunkPassages, context);
   const reranked = await rerank(best, passages, plan.query, reranker, limits.signal, access.tenantId);
   reportStage(context, "rerank", `reranked ${reranked.length} of ${candidates.length}`);
   return reranked;
@@ -40,14 +40,15 @@ export async function recencyStage(
 ): Promise<Candidates> {
   if (plan.recency === undefined) return candidates;
   const { field, halfLifeDays } = plan.recency;
-  const dates = await factsOf(candidates, (numbers) => chunkDates(corpus, numbers, field), context);
+  const facts = await factsOf(candidates, corpus, (there, numbers) => chunkDates(there, numbers, field), context);
+  const dates = new Map([...facts].flatMap(([chunkNo, date]) => (date === undefined ? [] : [[chunkNo, date]])));
   return decayByAge(candidates, { dates, asOf: found.committedAt, halfLifeDays });
 }
 
 export async function diversifyStage(candidates: Candidates, { plan, corpus, context }: Stage): Promise<Candidates> {
   if (plan.mmr === undefined) return candidates;
   const pool = candidates.slice(0, Math.min(plan.candidateK, MAX_POOL));
-  const vectors = await factsOf(pool, (numbers) => chunkVectors(corpus, numbers), context);
+  const vectors = await factsOf(pool, corpus, chunkVectors, context);
   const diverse = await diversify(pool, vectors, plan.mmr.lambda, context.limits.signal);
   reportStage(context, "diversify");
   return [...diverse, ...candidates.slice(pool.length)];
@@ -55,10 +56,12 @@ export async function diversifyStage(candidates: Candidates, { plan, corpus, con
 
 async function factsOf<Value>(
   candidates: Candidates,
-  statementFor: (chunkNos: readonly number[]) => Statement<ChunkFact<Value>>,
+  corpus: Corpus,
+  statementFor: (corpus: Corpus, chunkNos: readonly number[]) => Statement<ChunkFact<Value>>,
   context: RetrievalContext,
 ): Promise<ReadonlyMap<number, Value>> {
   if (candidates.length === 0) return new Map();
-  const rows = await readRows(context, statementFor(candidates.map(({ chunkNo }) => chunkNo)));
+  const numbers = candidates.map(({ chunkNo }) => chunkNo);
+  const rows = await readChunks(context, corpus, numbers, (there) => statementFor(there, numbers));
   return new Map(rows.map(({ chunkNo, value }) => [chunkNo, value]));
 }

@@ -3,6 +3,7 @@ import type { PostingBlock } from "../catalog/posting-block.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
+import { isSamePlace } from "../sql/place.ts";
 import { loadPostings } from "../sql/postings.ts";
 import {
   type CorpusState,
@@ -18,7 +19,7 @@ import type { ReadPoint } from "../sql/visible.ts";
 import { type Bm25Result, scoreBm25 } from "./bm25.ts";
 import { type Candidate, compareIds } from "./candidate.ts";
 import { ChunkSet } from "./chunk-set.ts";
-import { type RetrievalContext, readRows, statementLimits } from "./context.ts";
+import { lookUpAgain, type RetrievalContext, readChunks, statementLimits } from "./context.ts";
 import type { HybridRecall } from "./fuse.ts";
 
 /** Candidates of both retrievers, and the version of the corpus that they are from. */
@@ -80,7 +81,7 @@ export async function recall(
   const known = new Map(look.dense.map((row) => [row.chunkNo, row]));
   const unknown = [...sparse.chunkNos].filter((chunkNo) => !known.has(chunkNo));
   if (unknown.length > 0) {
-    const rows = await readRows(context, chunksByNumber(corpus, unknown, vector));
+    const rows = await readChunks(context, corpus, unknown, (there) => chunksByNumber(there, unknown, vector));
     for (const row of rows) known.set(row.chunkNo, row);
   }
   const { token, committedAt } = look.state;
@@ -107,10 +108,9 @@ interface Asked {
   readonly terms: readonly string[];
 }
 
-async function firstLook(
-  { plan, corpus, at, vector, terms }: Asked,
-  context: RetrievalContext,
-): Promise<FirstLook | undefined> {
+/** Looks again where the corpus has moved since it was looked up: in a partition that it has left there is nothing. */
+async function firstLook(asked: Asked, context: RetrievalContext): Promise<FirstLook | undefined> {
+  const { plan, corpus, at, vector, terms } = asked;
   const isSparse = terms.length > 0;
   const none: readonly Statement<never>[] = [];
   const dense = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
@@ -142,7 +142,9 @@ async function firstLook(
     closed: take(closed)?.[0] ?? [],
     allowed: take(allowed)?.[0],
   };
-  return state === undefined ? undefined : { state, ...look };
+  if (state === undefined) return undefined;
+  if (isSamePlace(state.place, corpus)) return { state, ...look };
+  return await firstLook({ ...asked, corpus: await lookUpAgain(corpus, context) }, context);
 }
 
 /** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */

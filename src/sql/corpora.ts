@@ -11,6 +11,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 const CORPUS_COLUMNS = sql`tenant_id, corpus, language, model_identity, dimension, screening, placement`;
 
+const KEPT_COLUMNS = sql`${CORPUS_COLUMNS}, moving_from, case when graph_chunks is not null then live_chunks end as graph_chunks`;
+
 const toCorpus = (row: Row): Corpus => ({
   tenantId: row.tenant_id as TenantId,
   name: row.corpus as CorpusName,
@@ -18,12 +20,14 @@ const toCorpus = (row: Row): Corpus => ({
   space: { identity: row.model_identity as string, dimension: row.dimension as number },
   screening: row.screening as ScreeningPolicy,
   placement: row.placement as string,
+  movingFrom: (row.moving_from as string | null | undefined) ?? undefined,
+  graphChunks: (row.graph_chunks as number | null | undefined) ?? undefined,
 });
 
 /** One row, or none when the tenant has no such corpus. */
 export function findCorpus(tenantId: TenantId, name: CorpusName): Statement<Corpus> {
   return compile(
-    sql`select ${CORPUS_COLUMNS} from pgrcp.corpora where tenant_id = ${tenantId} and corpus = ${name}`,
+    sql`select ${KEPT_COLUMNS} from pgrcp.corpora where tenant_id = ${tenantId} and corpus = ${name}`,
     toCorpus,
   );
 }

@@ -1,6 +1,7 @@
 import type { CorpusName, EmbeddingSpace, FilterField, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
 import { COLUMN_TYPES } from "./column-types.ts";
+import { isIn, type Place } from "./place.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /**
@@ -26,17 +27,16 @@ export interface CorpusCounters {
 }
 
 /** A corpus as it is while the write holds its lock: what was known of it before may be stale. */
-export interface LockedCorpus extends CorpusCounters {
+export interface LockedCorpus extends CorpusCounters, Place {
   readonly language: string;
   readonly space: EmbeddingSpace;
   readonly screening: ScreeningPolicy;
-  readonly placement: string;
 }
 
 /** Takes the corpus's row lock, which orders its writers. No row: no such corpus. */
 export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
   return compile(
-    sql`select version, next_chunk, live_documents, live_text_bytes, live_chunks, live_length, language, model_identity, dimension, screening, placement from pgrcp.corpora where ${of(key)} for update`,
+    sql`select version, next_chunk, live_documents, live_text_bytes, live_chunks, live_length, language, model_identity, dimension, screening, placement, moving_from from pgrcp.corpora where ${of(key)} for update`,
     (row) => ({
       version: row.version as number,
       nextChunk: row.next_chunk as number,
@@ -48,6 +48,7 @@ export function lockCorpus(key: CorpusKey): Statement<LockedCorpus> {
       space: { identity: row.model_identity as string, dimension: row.dimension as number },
       screening: row.screening as ScreeningPolicy,
       placement: row.placement as string,
+      movingFrom: (row.moving_from as string | null) ?? undefined,
     }),
   );
 }
@@ -71,11 +72,12 @@ export function closeDocuments(key: CorpusKey, docIds: readonly string[], versio
 /** One row: how many chunks were closed and how many terms they held together. */
 export function closeChunks(
   key: CorpusKey,
+  place: Place,
   docIds: readonly string[],
   version: number,
 ): Statement<{ readonly chunks: number; readonly length: number }> {
   return compile(
-    sql`with closed as (update pgrcp.chunks set removed_version = ${version} where ${of(key)} and doc_id = any(${docIds}::text[]) and removed_version is null returning terms) select count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from closed`,
+    sql`with closed as (update pgrcp.chunks set removed_version = ${version} where ${of(key)} and placement${isIn(place)} and doc_id = any(${docIds}::text[]) and removed_version is null returning terms) select count(*) as chunks, coalesce(sum(terms), 0)::bigint as length from closed`,
     (row) => ({ chunks: row.chunks as number, length: row.length as number }),
   );
 }

@@ -3,6 +3,7 @@ import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import type { Unit } from "../protocol/wire.ts";
 import { filterToSql } from "./filter.ts";
+import { isIn, type Place } from "./place.ts";
 import { compile, identifier, type Sql, type Statement, sql } from "./sql.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
 
@@ -18,6 +19,8 @@ export interface CorpusState {
   readonly liveLength: number;
   /** Chunks of later versions have this number or a higher one. */
   readonly nextChunk: number;
+  /** Where its chunks are in this snapshot. */
+  readonly place: Place;
 }
 
 /** A chunk as the dense arm finds it. */
@@ -39,7 +42,7 @@ export function vectorLiteral(vector: Float32Array): string {
 const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.tenantId} and v.corpus = ${corpus.name}`;
 
 const ofCorpus = (corpus: Corpus): Sql =>
-  sql`tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and placement = ${corpus.placement}`;
+  sql`tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and placement${isIn(corpus)}`;
 
 const matching = (filter: ResolvedFilter | undefined): Sql =>
   filter === undefined ? sql`` : sql` and ${filterToSql(filter)}`;
@@ -47,7 +50,7 @@ const matching = (filter: ResolvedFilter | undefined): Sql =>
 export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
   const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
   return compile(
-    sql`select v.version, v.token, v.committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}`,
+    sql`select v.*, c.placement, c.moving_from from pgrcp.corpora c cross join (select v.version, v.token, v.committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}) v where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name}`,
     (row) => ({
       version: row.version as number,
       token: row.token as string,
@@ -55,6 +58,7 @@ export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusStat
       liveChunks: row.live_chunks as number,
       liveLength: row.live_length as number,
       nextChunk: row.next_chunk as number,
+      place: { placement: row.placement as string, movingFrom: (row.moving_from as string | null) ?? undefined },
     }),
   );
 }
@@ -129,7 +133,7 @@ const textOf = (): Sql =>
 const contextOf = (): Sql => sql`t.contexts ->> c.ordinal`;
 
 const byNumber = (corpus: Corpus, chunkNos: readonly number[]): Sql =>
-  sql`c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement = ${corpus.placement} and c.chunk_no = any(${chunkNos}::int[])`;
+  sql`c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement${isIn(corpus)} and c.chunk_no = any(${chunkNos}::int[])`;
 
 /** What a stage after recall needs to know of some chunks, one row each, in no order. */
 export interface ChunkFact<Value> {
@@ -151,16 +155,16 @@ export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Stat
   );
 }
 
-/** A date field of the chunks that have one, in epoch milliseconds. */
+/** A date field of the chunks in epoch milliseconds; undefined where one has none. */
 export function chunkDates(
   corpus: Corpus,
   chunkNos: readonly number[],
   field: FilterField,
-): Statement<ChunkFact<number>> {
+): Statement<ChunkFact<number | undefined>> {
   const date = identifier(field.column);
   return compile(
-    sql`select c.chunk_no, c.${date} as date from pgrcp.chunks c where ${byNumber(corpus, chunkNos)} and c.${date} is not null`,
-    (row) => ({ chunkNo: row.chunk_no as number, value: row.date as number }),
+    sql`select c.chunk_no, c.${date} as date from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
+    (row) => ({ chunkNo: row.chunk_no as number, value: (row.date as number | null) ?? undefined }),
   );
 }
 

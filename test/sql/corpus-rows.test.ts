@@ -128,8 +128,10 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     ]);
     expect(await query(write.closeDocuments(key, ["a", "never"], 2))).toEqual([17]);
     expect(await query(write.closeDocuments(key, ["a"], 2))).toEqual([]);
-    expect(await query(write.closeChunks(key, ["a", "never"], 2))).toEqual([{ chunks: 1, length: 3 }]);
-    expect(await query(write.closeChunks(key, ["a"], 2))).toEqual([{ chunks: 0, length: 0 }]);
+    expect(await query(write.closeChunks(key, { placement: "shared" }, ["a", "never"], 2))).toEqual([
+      { chunks: 1, length: 3 },
+    ]);
+    expect(await query(write.closeChunks(key, { placement: "shared" }, ["a"], 2))).toEqual([{ chunks: 0, length: 0 }]);
     await query(write.advanceCorpus(key, version(2, "delete", 3, 4)));
     await query(write.recordVersion(key, version(2, "delete", 3, 4)));
   });
@@ -144,7 +146,9 @@ async function makeHistory(corpus: Corpus, year: number): Promise<void> {
     expect(await query(write.closeDocuments(key, ["B", "c"], 3))).toEqual([17]);
     await query(write.insertDocuments(key, 3, BY, documents));
     await query(write.insertTexts(key, 3, documents));
-    expect(await query(write.closeChunks(key, ["B", "c"], 3))).toEqual([{ chunks: 1, length: 3 }]);
+    expect(await query(write.closeChunks(key, { placement: "shared" }, ["B", "c"], 3))).toEqual([
+      { chunks: 1, length: 3 },
+    ]);
     await query(
       write.insertChunks(key, "shared", 3, FIELDS, [chunk(4, "B", "[0.6,0.8]", { at: [0, 3], year: year + 5 })]),
     );

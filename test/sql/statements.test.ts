@@ -28,6 +28,15 @@ import {
   keyRoom,
 } from "../../src/sql/idempotency.ts";
 import { selectFeedback, updateQuotas } from "../../src/sql/operator.ts";
+import {
+  endMove,
+  markGraph,
+  moveChunks,
+  selectBrokenIndexes,
+  selectPlacedCorpora,
+  selectUnusedPartitions,
+  startMove,
+} from "../../src/sql/partitions.ts";
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import { rewriteDocuments, selectAnswering, selectQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
 import { lockQuotas, selectKept, selectOwnQuotas } from "../../src/sql/quotas.ts";
@@ -110,6 +119,7 @@ const CORPUS: Corpus = {
   placement: "shared",
 };
 const KEY = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
+const MOVING: Corpus = { ...CORPUS, placement: "p_1", movingFrom: "shared" };
 const NEWEST = { pin: undefined };
 const PINNED = { pin: "v7-token" };
 const VECTOR = Float32Array.of(0.5, -0.25);
@@ -235,6 +245,8 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-filtered": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, filter, 10)],
   "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, undefined, 10)],
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
+  "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, undefined, 10)],
+  "recall-chunks-by-number-moving": ["reader", chunksByNumber(MOVING, [7, 4], undefined)],
   "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],
   "recall-chunks-by-number-similarity": ["reader", chunksByNumber(CORPUS, [7, 4], VECTOR)],
   "recall-hit-rows": ["reader", hitRows(CORPUS, [7, 4], { unit: "chunk", maxCharacters: 0, vector: false })],
@@ -264,7 +276,16 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-chunks-passing-pinned": ["reader", chunksPassing(CORPUS, PINNED, filter)],
   "write-lock-corpus": ["adder", lockCorpus(KEY)],
   "write-close-documents": ["deleter", closeDocuments(KEY, ["a", "it's"], 8)],
-  "write-close-chunks": ["deleter", closeChunks(KEY, ["a", "it's"], 8)],
+  "write-close-chunks": ["deleter", closeChunks(KEY, CORPUS, ["a", "it's"], 8)],
+  "write-close-chunks-moving": ["deleter", closeChunks(KEY, MOVING, ["a", "it's"], 8)],
+  "partitions-placed-corpora": ["operator", selectPlacedCorpora(20_000)],
+  "partitions-placed-corpus": ["operator", selectPlacedCorpora(20_000, KEY)],
+  "partitions-start-move": ["operator", startMove(KEY, "shared", "p_1")],
+  "partitions-move-chunks": ["operator", moveChunks(KEY, "shared", "p_1", 41, 1_000)],
+  "partitions-end-move": ["operator", endMove(KEY)],
+  "partitions-mark-graph": ["operator", markGraph(KEY, 25_000, 31_000)],
+  "partitions-unused": ["operator", selectUnusedPartitions],
+  "partitions-broken-indexes": ["operator", selectBrokenIndexes],
   "write-count-live": ["deleter", countLive(KEY, ["a", "it's"])],
   "write-insert-documents": ["adder", insertDocuments(KEY, 8, BY, DOCUMENTS)],
   "write-insert-documents-no-token-id": [
@@ -394,7 +415,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
+      /^(recall|write|corpora|partitions|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
         name,
       ),
     );

@@ -21,6 +21,7 @@ const FOLDER = "src/sql";
 const OPERATORS_OWN: ReadonlySet<string> = new Set([
   "audit.ts",
   "operator.ts",
+  "partitions.ts",
   "purge.ts",
   "quarantine.ts",
   "retention.ts",

@@ -1,0 +1,14 @@
+import { type Sql, sql } from "./sql.ts";
+
+/** Where a corpus's chunks are: in one partition, or in two while they move. In one snapshot each chunk is in exactly one of them. */
+export interface Place {
+  readonly placement: string;
+  readonly movingFrom?: string | undefined;
+}
+
+export const isSamePlace = (one: Place, other: Place): boolean =>
+  one.placement === other.placement && one.movingFrom === other.movingFrom;
+
+/** ` = …`, to stand behind `placement`: what names no partition is planned for all of them. */
+export const isIn = ({ placement, movingFrom }: Place): Sql =>
+  movingFrom === undefined ? sql` = ${placement}` : sql` = any(${[placement, movingFrom]}::text[])`;
