@@ -1,4 +1,4 @@
-import { isAbsolute } from "node:path";
+import { isAbsolute, parse, resolve } from "node:path";
 import { AUTH_RULES } from "./auth-checks.ts";
 import { isLoopback } from "./loopback.ts";
 import type { Rule } from "./rules.ts";
@@ -127,6 +127,15 @@ export const CROSS_CHECKS: readonly Rule[] = [
         fileRoot !== undefined && !isAbsolute(fileRoot),
         "fetch.fileRoot",
         "must be an absolute path, as the uris below it are",
+      ),
+  },
+  {
+    reads: ["fetch.fileRoot"],
+    find: ({ fetch: { fileRoot } }) =>
+      when(
+        fileRoot !== undefined && isAbsolute(fileRoot) && resolve(fileRoot) === parse(fileRoot).root,
+        "fetch.fileRoot",
+        "would let callers read every file of this machine: name the folder that holds the documents, such as /srv/documents",
       ),
   },
   {

@@ -66,6 +66,9 @@ describe("fetch", () => {
   test.each([
     ["fetch: {enabled: true}", /^fetch\.allowedHosts: fetching is on and nothing may be fetched/],
     ["fetch: {fileRoot: documents}", /^fetch\.fileRoot: must be an absolute path/],
+    ["fetch: {fileRoot: /}", /^fetch\.fileRoot: .*name the folder that holds the documents/],
+    ["fetch: {fileRoot: //}", /^fetch\.fileRoot: .*name the folder that holds the documents/],
+    ["fetch: {fileRoot: /srv/..}", /^fetch\.fileRoot: .*name the folder that holds the documents/],
     ["fetch: {allowedHosts: ['https://docs.example.org']}", /^fetch\.allowedHosts\[0\]: must be a host such as/],
     ["fetch: {allowPrivate: [10.1.2.3]}", /^fetch\.allowPrivate\[0\]: must be a range of addresses/],
   ])("%j", async (yaml, problem) => {
