@@ -20,7 +20,7 @@ export interface FetchedText {
   readonly text: string;
   /** Of an HTML page. */
   readonly title: string | undefined;
-  /** Its last host is in `trustedHosts`. */
+  /** Its last host is in `trustedHosts`, and a certificate says that it was that host. */
   readonly isTrusted: boolean;
   /** Others may be told the uri: a file's says where this server keeps its files. */
   readonly isCitable: boolean;
@@ -125,7 +125,7 @@ export function createFetcher(
     return {
       text,
       title: title?.slice(0, MAX_TITLE_CHARACTERS).toWellFormed(),
-      isTrusted: url.protocol !== "file:" && isListed(url.hostname, settings.trustedHosts),
+      isTrusted: url.protocol === "https:" && isListed(url.hostname, settings.trustedHosts),
       isCitable: url.protocol !== "file:",
     };
   }

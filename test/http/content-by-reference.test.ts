@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS } from "../../src/auth/principal.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
@@ -8,6 +10,7 @@ import { HANDLERS } from "../../src/methods/index.ts";
 import type { Hit } from "../../src/protocol/wire.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+import { selfSigned } from "../support/self-signed.ts";
 import { type TestIssuer, testIssuer } from "../support/test-issuer.ts";
 
 let issuer: TestIssuer;
@@ -20,7 +23,11 @@ const origin = createServer((request, answer) => {
   requests.push(request);
   respond(request, answer);
 });
+const { cert, key } = selfSigned();
+const secureOrigin = createSecureServer({ cert, key }, (request, answer) => respond(request, answer));
+const authorities = getCACertificates();
 let uri: string;
+let secureUri: string;
 const servers: RcpServer[] = [];
 
 beforeAll(async () => {
@@ -28,10 +35,16 @@ beforeAll(async () => {
   db = await openTestDatabase();
   await once(origin.listen(0, "127.0.0.1"), "listening");
   uri = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/page`;
+  setDefaultCACertificates([...authorities, cert]);
+  await once(secureOrigin.listen(0, "127.0.0.1"), "listening");
+  secureUri = `https://127.0.0.1:${(secureOrigin.address() as AddressInfo).port}/page`;
 });
 afterAll(async () => {
-  origin.closeAllConnections();
-  origin.close();
+  setDefaultCACertificates(authorities);
+  for (const each of [origin, secureOrigin]) {
+    each.closeAllConnections();
+    each.close();
+  }
   await Promise.all(servers.map((server) => server.close()));
   await db.close();
 });
@@ -141,13 +154,21 @@ describe("a body by uri", () => {
 
   test.each([
     ["elsewhere", [], undefined, "untrusted"],
-    ["a trusted host", ["127.0.0.1"], undefined, "trusted"],
-    ["a trusted host, and less is claimed", ["127.0.0.1"], "community", "community"],
-  ])("from %s is as trusted as it should be", async (_from, trustedHosts, claimed, level) => {
-    const { add, hits } = await caller({ trustedHosts }, { add: { trust: "trusted" } });
+    [
+      "a trusted host, but by http, where anybody on the way may have written it",
+      ["127.0.0.1"],
+      undefined,
+      "untrusted",
+    ],
+    ["a trusted host", ["127.0.0.1"], undefined, "trusted", "https"],
+    ["a trusted host, and less is claimed", ["127.0.0.1"], "community", "community", "https"],
+  ])("from %s is as trusted as it should be", async (_from, trustedHosts, claimed, level, scheme = "http") => {
+    const from = scheme === "http" ? uri : secureUri;
+    const ports = [Number(new URL(from).port)];
+    const { add, hits } = await caller({ trustedHosts, schemes: [scheme], ports }, { add: { trust: "trusted" } });
 
     await add([
-      { id: "a", text: blob(), meta: { trust: { level: claimed ?? "trusted" } } },
+      { id: "a", text: blob(from), meta: { trust: { level: claimed ?? "trusted" } } },
       { id: "b", text: "amber" },
     ]);
 
