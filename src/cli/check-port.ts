@@ -1,6 +1,9 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { createServer } from "node:net";
+import { connect as tlsConnect } from "node:tls";
 import type { Config } from "../config/config.ts";
 import { type Finding, warning } from "../db/finding.ts";
 import { listenFailure } from "./listen-failure.ts";
@@ -36,6 +39,8 @@ function tryListen({ host, port }: Config["server"]): Promise<void> {
 /** Asks for `/healthz`, which needs no token and is given none, so whoever answers need not be trusted. */
 function isAnswering({ host, port, tls }: Config["server"]): Promise<boolean> {
   const options = { host, port, path: "/healthz", timeout: ANSWER_MS, agent: false };
+  if (tls?.clientCaFile !== undefined && tls.clientCertificate === "required")
+    return hasCertificate(options, tls.certFile);
   return new Promise((resolve) => {
     const onAnswer = (response: IncomingMessage) => {
       const isHealth = (text: string) => response.statusCode === 200 && text === '{"status":"ok"}';
@@ -47,6 +52,24 @@ function isAnswering({ host, port, tls }: Config["server"]): Promise<boolean> {
       tls === undefined ? httpGet(options, onAnswer) : httpsGet({ ...options, rejectUnauthorized: false }, onAnswer);
     request.on("timeout", () => request.destroy());
     request.on("error", () => resolve(false));
+  });
+}
+
+/** Where only clients with a certificate are heard: whether who answers there shows the certificate that is configured. */
+async function hasCertificate(
+  { host, port, timeout }: { readonly host: string; readonly port: number; readonly timeout: number },
+  certFile: string,
+): Promise<boolean> {
+  const own = new X509Certificate(await readFile(certFile)).fingerprint256;
+  return await new Promise((resolve) => {
+    const socket = tlsConnect({ host, port, timeout, rejectUnauthorized: false });
+    const answer = (found: boolean) => {
+      socket.destroy();
+      resolve(found);
+    };
+    socket.once("secureConnect", () => answer(socket.getPeerX509Certificate()?.fingerprint256 === own));
+    socket.once("timeout", () => answer(false));
+    socket.once("error", () => answer(false));
   });
 }
 
