@@ -36,6 +36,7 @@ export async function screenDocuments(
   const texts = documents.map(textOf);
   const suspected: boolean[] = [];
   for (const [place, text] of texts.entries()) {
+    context.signal.throwIfAborted();
     suspected.push([text, metaTextOf(documents[place])].some((one) => screenText(one).injectionSuspected));
     if (refuses) refuseFirst(documents, suspected);
     if (place > 0) await nextTurn(); // long documents must not hold up other requests together
