@@ -1,7 +1,7 @@
 # The image that docker-compose.yml runs: `docker build -t pgrcp .`
 #
-# The base is pinned by tag. To pin its bytes too, read the tag's digest with `docker buildx imagetools inspect node:24-slim` and
-# build with --build-arg NODE_IMAGE=node:24-slim@sha256:<digest>
+# The base is pinned by tag. To pin its bytes too, build with --build-arg NODE_IMAGE=node:24-slim@sha256:<digest>, or see
+# deploy/README.md.
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS build

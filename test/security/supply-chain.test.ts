@@ -83,18 +83,21 @@ describe("dependencies", () => {
   }, 60_000);
 });
 
-test("every image is named by a tag that says its major version", async () => {
+test("every image is named by a tag that says its major version, and can be named by its bytes instead", async () => {
   const [dockerfile, compose] = [await read("Dockerfile"), await read("docker-compose.yml")];
-  const images = [
-    ...[...dockerfile.matchAll(/^ARG NODE_IMAGE=(\S+)$/gm)].map(([, image]) => image),
-    ...[...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image]) => image),
-  ].filter((image) => image !== "pgrcp:local");
+  const named = [...compose.matchAll(/^ +(?:image|NODE_IMAGE): (\S+)$/gm)].map(([, image = ""]) => image);
+  const replaceable = named
+    .filter((image) => image !== "pgrcp:local")
+    .map((image) => /^\$\{(\w+):-(\S+)\}$/.exec(image));
+  const base = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile)?.[1];
 
-  expect(images.length).toBeGreaterThan(2);
-  expect(images.filter((image) => !/^[\w./-]+:(?:pg)?\d+[\w.-]*(?:@sha256:[0-9a-f]{64})?$/.test(image ?? ""))).toEqual(
-    [],
-  );
+  const tags = new Map(replaceable.map((found) => [found?.[1], found?.[2]]));
+  expect([...tags.keys()].toSorted()).toEqual(["RCP_CADDY_IMAGE", "RCP_NODE_IMAGE", "RCP_POSTGRES_IMAGE"]);
+  expect([...tags.values()].filter((image) => !/^[\w./-]+:(?:pg)?\d+[\w.-]*$/.test(image ?? ""))).toEqual([]);
+  expect(base).toBe(tags.get("RCP_NODE_IMAGE"));
   expect(dockerfile).not.toMatch(/^FROM (?!\$\{NODE_IMAGE\})/m);
+  const readme = await read("deploy/README.md");
+  for (const [name, image] of tags) expect(readme).toContain(`\n${name}=${image}@sha256:<digest>\n`);
 });
 
 describe("the built-in model", () => {
