@@ -1,7 +1,7 @@
 import type { TenantId } from "../catalog/corpus.ts";
-import type { OperatorDatabase } from "../db/database.ts";
+import type { OperatorDatabase, TenantTransaction } from "../db/database.ts";
 import { recordCommand } from "../sql/audit.ts";
-import { lockCorpus } from "../sql/documents.ts";
+import { type CorpusKey, type LockedCorpus, lockCorpus } from "../sql/documents.ts";
 import { selectRevocation } from "../sql/revocations.ts";
 import * as statements from "../sql/sources.ts";
 import { findCorpus } from "./corpora.ts";
@@ -51,24 +51,17 @@ export async function* revokeSource(
     await transaction.query(statements.insertRevocation(tenantId, source));
     await transaction.query(recordCommand({ tenantId, action: "revoke", detail: source }));
   });
-  // Every corpus, because one where the source is writing for the first time shows nothing of it until its lock is free.
-  for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
-    const change = await database.write(async (transaction) => {
-      const key = { tenantId, corpus };
-      const [before] = await transaction.query(lockCorpus(key));
-      if (before === undefined) return undefined;
-      if ((await transaction.query(selectRevocation(tenantId, source))).length === 0)
-        throw new Refusal("the source was restored meanwhile", "revoke it again if it is to stay revoked");
-      const [closed = NOTHING] = await transaction.query(statements.closeSource(key, source, before.version + 1));
-      const versions = await transaction.query(statements.withdrawVersionsWith(key, source));
-      if (closed.documents + versions.length === 0) return undefined;
-      const { documents, textBytes, chunks, length } = closed;
-      const less = { documents: -documents, textBytes: -textBytes, chunks: -chunks, length: -length };
-      await recordChange(transaction, key, before, "revoke", documents, less);
-      return { corpus, documents, chunks, versions: versions.length };
-    });
-    if (change !== undefined) yield change;
-  }
+  yield* inEachCorpus(database, tenantId, async (transaction, key, before) => {
+    if ((await transaction.query(selectRevocation(tenantId, source))).length === 0)
+      throw new Refusal("the source was restored meanwhile", "revoke it again if it is to stay revoked");
+    const [closed = NOTHING] = await transaction.query(statements.closeSource(key, source, before.version + 1));
+    const versions = await transaction.query(statements.withdrawVersionsWith(key, source));
+    if (closed.documents + versions.length === 0) return undefined;
+    const { documents, textBytes, chunks, length } = closed;
+    const less = { documents: -documents, textBytes: -textBytes, chunks: -chunks, length: -length };
+    await recordChange(transaction, key, before, "revoke", documents, less);
+    return { documents, chunks, versions: versions.length };
+  });
 }
 
 /**
@@ -88,20 +81,37 @@ export async function* restoreSource(
     await transaction.query(statements.deleteRevocation(tenantId, source));
     await transaction.query(recordCommand({ tenantId, action: "restore", detail: source }));
   });
+  yield* inEachCorpus(database, tenantId, async (transaction, key, before) => {
+    if ((await transaction.query(selectRevocation(tenantId, source))).length > 0)
+      throw new Refusal("the source was revoked meanwhile", "restore it again if it is to come back");
+    const [opened = { ...NOTHING, since: null }] = await transaction.query(statements.reopenSource(key, source));
+    if (opened.since === null) return undefined;
+    const versions = await transaction.query(statements.withdrawVersionsSince(key, opened.since));
+    await recordChange(transaction, key, before, "restore", opened.documents, opened);
+    return { documents: opened.documents, chunks: opened.chunks, versions: versions.length };
+  });
+}
+
+/**
+ * Makes a change in every corpus of a tenant, each locked in a transaction of its own: one where the source is writing for the first
+ * time shows nothing of it until its lock is free.
+ */
+async function* inEachCorpus(
+  database: OperatorDatabase,
+  tenantId: TenantId,
+  change: (
+    transaction: TenantTransaction,
+    key: CorpusKey,
+    before: LockedCorpus,
+  ) => Promise<Omit<SourceChange, "corpus"> | undefined>,
+): AsyncIterable<SourceChange> {
   for (const corpus of await database.read(statements.selectCorpusNames(tenantId))) {
-    const change = await database.write(async (transaction) => {
-      const key = { tenantId, corpus };
+    const key = { tenantId, corpus };
+    const changed = await database.write(async (transaction) => {
       const [before] = await transaction.query(lockCorpus(key));
-      if (before === undefined) return undefined;
-      if ((await transaction.query(selectRevocation(tenantId, source))).length > 0)
-        throw new Refusal("the source was revoked meanwhile", "restore it again if it is to come back");
-      const [opened = { ...NOTHING, since: null }] = await transaction.query(statements.reopenSource(key, source));
-      if (opened.since === null) return undefined;
-      const versions = await transaction.query(statements.withdrawVersionsSince(key, opened.since));
-      await recordChange(transaction, key, before, "restore", opened.documents, opened);
-      return { corpus, documents: opened.documents, chunks: opened.chunks, versions: versions.length };
+      return before && (await change(transaction, key, before));
     });
-    if (change !== undefined) yield change;
+    if (changed !== undefined) yield { corpus, ...changed };
   }
 }
 
