@@ -16,8 +16,9 @@ import { checkQuotas } from "./check-quotas.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
-import { numberChunks } from "./number-chunks.ts";
+import { type NumberedChunks, numberChunks } from "./number-chunks.ts";
 import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
+import { type CountChange, recordChange } from "./record-change.ts";
 import { type ScreenContext, screenDocuments } from "./screen-documents.ts";
 import { type SituateContext, situateChunks } from "./situate-chunks.ts";
 import { versionToken } from "./version-token.ts";
@@ -55,8 +56,8 @@ export interface AddResult {
 }
 
 /**
- * Upserts documents: fetched where they are references, screened, chunked, situated and embedded first, then written in one transaction that replaces every earlier chunk of
- * the same ids. An id sent twice in one call keeps its last document.
+ * Upserts documents: fetched where they are references, screened, chunked, situated and embedded first, then written in one
+ * transaction that replaces every earlier chunk of the same ids. An id sent twice in one call keeps its last document.
  *
  * @throws RpcError -32602 for a text that the corpus's screening policy refuses, -32012 for a source that is revoked, -32010, -32013, -32014, -32016
  * @see RCP §7.10
@@ -112,67 +113,67 @@ function write(
   context: AddContext,
   limits: StatementLimits,
 ): Promise<AddResult> {
+  const { by } = context;
   const key = { tenantId: corpus.tenantId, corpus: corpus.name };
-  const docIds = prepared.map((one) => one.row.docId);
-  return context.database.write("adder", context.by, limits, async (transaction) => {
+  return context.database.write("adder", by, limits, async (transaction) => {
     const first = context.once && (await claimFirst<AddResult>(transaction, context.once, result));
     if (first !== undefined) return first;
     const before = await lock(transaction, corpus, context.create);
     // Once the lock is held: a revocation that was committed before is seen, and one that comes later finds these documents.
-    const revoked = await transaction.query(selectRevocation(key.tenantId, context.by.source));
+    const revoked = await transaction.query(selectRevocation(key.tenantId, by.source));
     if (revoked.length > 0) throw unauthorized("the source that this credential writes as is revoked");
-    const version = before.version + 1;
     const chunks = numberChunks(prepared, vectors, before.nextChunk);
-
-    const closed = await transaction.query(documents.closeDocuments(key, docIds, version));
+    const counts = await replace(transaction, key, before, prepared, chunks, context);
     const change = {
-      documents: prepared.length - closed.length,
-      textBytes: sumOf(prepared.map((one) => one.row.textBytes)) - sumOf(closed),
-    };
-    await checkQuotas(transaction, key.tenantId, context.quotas, change);
-    await transaction.query(
-      documents.insertDocuments(
-        key,
-        version,
-        context.by,
-        prepared.map((one) => one.row),
-      ),
-    );
-    await transaction.query(
-      documents.insertTexts(
-        key,
-        version,
-        prepared.map((one) => one.row),
-      ),
-    );
-    const [gone = { chunks: 0, length: 0 }] =
-      closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, before, docIds, version));
-    if (chunks.rows.length > 0) {
-      await transaction.query(
-        documents.insertChunks(key, before.placement, version, [...context.fields.values()], chunks.rows),
-      );
-      await transaction.query(appendPostings(key.tenantId, key.corpus, chunks.postings));
-    }
-    const next = {
-      counters: {
-        version,
-        nextChunk: before.nextChunk + chunks.rows.length,
-        liveDocuments: before.liveDocuments + change.documents,
-        liveTextBytes: before.liveTextBytes + change.textBytes,
-        liveChunks: before.liveChunks - gone.chunks + chunks.rows.length,
-        liveLength: before.liveLength - gone.length + chunks.length,
-      },
       token: result.indexVersion,
-      action: "add" as const,
+      action: "add",
       documents: prepared.length,
-      issuer: context.by.issuer,
-      subject: context.by.subject,
-      tokenId: context.by.tokenId,
-    };
-    await transaction.query(documents.advanceCorpus(key, next));
-    await transaction.query(documents.recordVersion(key, next));
+      issuer: by.issuer,
+      subject: by.subject,
+      tokenId: by.tokenId,
+    } as const;
+    await recordChange(transaction, key, before, change, counts);
     return result;
   });
+}
+
+/**
+ * Writes the documents in place of what has their ids: that is closed before new rows come (DESIGN section 4).
+ *
+ * @returns what that adds to the live counts
+ * @throws RpcError -32013 when it is more than the tenant may have
+ */
+async function replace(
+  transaction: TenantTransaction,
+  key: documents.CorpusKey,
+  before: documents.LockedCorpus,
+  prepared: readonly PreparedDocument[],
+  chunks: NumberedChunks,
+  { by, fields, quotas }: AddContext,
+): Promise<CountChange> {
+  const version = before.version + 1;
+  const rows = prepared.map((one) => one.row);
+  const docIds = rows.map((row) => row.docId);
+  const closed = await transaction.query(documents.closeDocuments(key, docIds, version));
+  const change = {
+    documents: rows.length - closed.length,
+    textBytes: sumOf(rows.map((row) => row.textBytes)) - sumOf(closed),
+  };
+  await checkQuotas(transaction, key.tenantId, quotas, change);
+  await transaction.query(documents.insertDocuments(key, version, by, rows));
+  await transaction.query(documents.insertTexts(key, version, rows));
+  const [gone = { chunks: 0, length: 0 }] =
+    closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, before, docIds, version));
+  if (chunks.rows.length > 0) {
+    await transaction.query(documents.insertChunks(key, before.placement, version, [...fields.values()], chunks.rows));
+    await transaction.query(appendPostings(key.tenantId, key.corpus, chunks.postings));
+  }
+  return {
+    ...change,
+    chunks: chunks.rows.length - gone.chunks,
+    length: chunks.length - gone.length,
+    numbers: chunks.rows.length,
+  };
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -1,8 +1,9 @@
 import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { CorpusKey, Provenance } from "../sql/documents.ts";
-import { advanceCorpus, closeChunks, closeDocuments, countLive, lockCorpus, recordVersion } from "../sql/documents.ts";
+import { closeChunks, closeDocuments, countLive, lockCorpus } from "../sql/documents.ts";
 import { forgetRevoked } from "../sql/revocations.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
+import { recordChange } from "./record-change.ts";
 import { versionToken } from "./version-token.ts";
 
 export interface DeleteResult {
@@ -42,24 +43,20 @@ export async function deleteDocuments(
     const closed = await transaction.query(closeDocuments(key, docIds, version));
     if (closed.length === 0) return { deleted: 0 };
     const [gone = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, before, docIds, version));
-    const next = {
-      counters: {
-        version,
-        nextChunk: before.nextChunk,
-        liveDocuments: before.liveDocuments - closed.length,
-        liveTextBytes: before.liveTextBytes - closed.reduce((sum, bytes) => sum + bytes, 0),
-        liveChunks: before.liveChunks - gone.chunks,
-        liveLength: before.liveLength - gone.length,
-      },
+    const change = {
       token: versionToken(),
-      action: "delete" as const,
+      action: "delete",
       documents: closed.length,
       issuer: by.issuer,
       subject: by.subject,
       tokenId: by.tokenId,
-    };
-    await transaction.query(advanceCorpus(key, next));
-    await transaction.query(recordVersion(key, next));
+    } as const;
+    await recordChange(transaction, key, before, change, {
+      documents: -closed.length,
+      textBytes: -closed.reduce((sum, bytes) => sum + bytes, 0),
+      chunks: -gone.chunks,
+      length: -gone.length,
+    });
     return { deleted: closed.length };
   });
 }

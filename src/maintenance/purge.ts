@@ -8,7 +8,7 @@ import { cleanSomePostings, FIRST_PLACE, type PostingPlace } from "./clean-posti
 import { findCorpus } from "./corpora.ts";
 import type { CorpusAddress } from "./documents.ts";
 import type { ChangedByName } from "./quarantine.ts";
-import { recordChange } from "./record-change.ts";
+import { recordOperatorVersion } from "./record-operator-version.ts";
 import { findTenant } from "./tenants.ts";
 
 /**
@@ -41,7 +41,7 @@ export async function purgeDocuments(
     let after: PostingPlace | undefined = gone.size === 0 ? undefined : FIRST_PLACE;
     while (after !== undefined) after = await cleanSomePostings(transaction, key, gone, after);
     const live = erased.filter((row) => row.isLive);
-    await recordChange(transaction, key, before, "purge", found.size, {
+    await recordOperatorVersion(transaction, key, before, "purge", found.size, {
       documents: -live.length,
       textBytes: -live.reduce((sum, row) => sum + row.textBytes, 0),
       chunks: -chunks.liveChunks,

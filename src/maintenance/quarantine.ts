@@ -23,7 +23,7 @@ import { withdrawVersionsSince } from "../sql/sources.ts";
 import type { WithModel } from "./configured-model.ts";
 import { findCorpus } from "./corpora.ts";
 import type { CorpusAddress } from "./documents.ts";
-import { recordChange } from "./record-change.ts";
+import { recordOperatorVersion } from "./record-operator-version.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant, listTenants } from "./tenants.ts";
 
@@ -100,7 +100,7 @@ async function takeOut(
   await transaction.query(rewriteDocuments(key, rows, version, true));
   const [closed = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, before, ids, version));
   const less = { documents: 0, textBytes: 0, chunks: -closed.chunks, length: -closed.length };
-  await recordChange(transaction, key, before, "quarantine", ids.length, less);
+  await recordOperatorVersion(transaction, key, before, "quarantine", ids.length, less);
   return { chunks: closed.chunks, versions: versions.length };
 }
 
@@ -189,7 +189,7 @@ export async function releaseDocuments(
       await transaction.query(appendPostings(tenantId, key.corpus, postings));
     }
     const more = { documents: 0, textBytes: 0, chunks: rows.length, length, numbers: rows.length };
-    await recordChange(transaction, key, before, "release", ids.length, more);
+    await recordOperatorVersion(transaction, key, before, "release", ids.length, more);
     return { documents: ids.length, chunks: rows.length, versions: 0, unknown };
   });
 }

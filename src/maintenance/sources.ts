@@ -5,7 +5,7 @@ import { type CorpusKey, type LockedCorpus, lockCorpus } from "../sql/documents.
 import { selectRevocation } from "../sql/revocations.ts";
 import * as statements from "../sql/sources.ts";
 import { findCorpus } from "./corpora.ts";
-import { recordChange } from "./record-change.ts";
+import { recordOperatorVersion } from "./record-operator-version.ts";
 import { Refusal } from "./refusal.ts";
 import { findTenant } from "./tenants.ts";
 
@@ -59,7 +59,7 @@ export async function* revokeSource(
     if (closed.documents + versions.length === 0) return undefined;
     const { documents, textBytes, chunks, length } = closed;
     const less = { documents: -documents, textBytes: -textBytes, chunks: -chunks, length: -length };
-    await recordChange(transaction, key, before, "revoke", documents, less);
+    await recordOperatorVersion(transaction, key, before, "revoke", documents, less);
     return { documents, chunks, versions: versions.length };
   });
 }
@@ -87,7 +87,7 @@ export async function* restoreSource(
     const [opened = { ...NOTHING, since: null }] = await transaction.query(statements.reopenSource(key, source));
     if (opened.since === null) return undefined;
     const versions = await transaction.query(statements.withdrawVersionsSince(key, opened.since));
-    await recordChange(transaction, key, before, "restore", opened.documents, opened);
+    await recordOperatorVersion(transaction, key, before, "restore", opened.documents, opened);
     return { documents: opened.documents, chunks: opened.chunks, versions: versions.length };
   });
 }
