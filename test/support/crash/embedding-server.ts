@@ -1,10 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
+import type { EmbeddingModel } from "../../../src/models/embedding.ts";
 import { testEmbeddingModel } from "../test-embedding.ts";
-
-const DIMENSION = 32;
-const model = testEmbeddingModel({ dimension: DIMENSION });
 
 /** An OpenAI-compatible embeddings service on loopback, and the settings with which a server uses it. */
 export interface EmbeddingServer {
@@ -12,10 +10,11 @@ export interface EmbeddingServer {
   close(): Promise<void>;
 }
 
-export async function startEmbeddingServer(): Promise<EmbeddingServer> {
+export async function startEmbeddingServer(dimension = 32): Promise<EmbeddingServer> {
+  const model = testEmbeddingModel({ dimension });
   const server = createServer((request, response) => {
     // A server that is killed may leave half a request.
-    answer(request, response).catch(() => response.destroy());
+    answer(model, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -24,7 +23,7 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
       provider: "openai",
       url: `http://127.0.0.1:${port}/v1`,
       model: "bag-of-words",
-      dimension: DIMENSION,
+      dimension,
       maxTokens: 256,
     },
     async close() {
@@ -35,7 +34,7 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(model: EmbeddingModel, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { input } = (await json(request)) as { readonly input: readonly string[] };
   const vectors = await model.embed(input, "document", new AbortController().signal);
   const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] }));

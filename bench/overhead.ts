@@ -1,0 +1,146 @@
+import pg from "pg";
+import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
+import { runBatch } from "../src/db/batch.ts";
+import { connectionOf } from "../src/db/pools.ts";
+import { corpusState, hitRows, nearestChunks } from "../src/sql/recall.ts";
+import type { Statement } from "../src/sql/sql.ts";
+import { testEmbeddingModel } from "../test/support/test-embedding.ts";
+import { type BenchServer, startBenchServer } from "./server.ts";
+import { interleaved, median, throughput } from "./statistics.ts";
+
+/**
+ * What the server adds to its SQL: `retrieve` by dense recall over HTTP with a token, the query's vector cached, beside the same
+ * statements sent by the driver as the same login, and beside one plain query without tenants.
+ */
+
+const DIMENSION = 384;
+const TENANT = "acme" as TenantId;
+const K = 10;
+const CLIENTS = 8;
+
+export interface Overhead {
+  readonly chunks: number;
+  /** Medians in milliseconds. */
+  readonly pingMs: number;
+  readonly retrieveMs: number;
+  readonly sameSqlMs: number;
+  readonly plainSqlMs: number;
+  /** Runs a second of 8 clients. */
+  readonly retrieveRate: number;
+  readonly sameSqlRate: number;
+}
+
+const WORDS = Array.from({ length: 4_000 }, (_, n) => `w${n.toString(36)}`);
+const textOf = (n: number) =>
+  Array.from({ length: 30 }, (_, at) => WORDS[(n * 7_919 + at * 104_729) % (at % 3 === 0 ? 60 : WORDS.length)]).join(
+    " ",
+  );
+const QUERY = "w1 w2 w3 w4";
+
+export async function measureOverhead(
+  chunks: number,
+  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
+): Promise<Overhead> {
+  const server = await startBenchServer({ dimension: DIMENSION });
+  const clients = Array.from({ length: CLIENTS }, () => readerOf(server));
+  const admin = new pg.Client({ connectionString: server.database.config.database.url });
+  try {
+    await Promise.all([...clients, admin].map((client) => client.connect()));
+    const token = await server.issuer.mint({ tenant: TENANT, credentials: ["read", "add"], expiresIn: 3_600 });
+    await fill(server, token, chunks);
+    await admin.query("vacuum analyze");
+    const retrieve = () => server.call("retrieve", { query: QUERY, mode: "dense", k: K }, token);
+    const sameSql = await sameSqlFor();
+    const [first] = clients;
+    if (first === undefined) throw new Error("there is at least one client");
+    const took = await interleaved(
+      {
+        ping: () => server.call("ping", {}, token),
+        retrieve,
+        sameSql: () => sameSql(first),
+        plainSql: await plainSqlFor(admin),
+      },
+      { rounds, perRound: 10 },
+    );
+    const rates = { retrieve: [] as number[], sameSql: [] as number[] };
+    for (let turn = 0; turn < 3; turn++) {
+      rates.retrieve.push(await throughput(retrieve, { clients: CLIENTS, seconds }));
+      rates.sameSql.push(
+        await throughput((client) => sameSql(clients[client] ?? first), { clients: CLIENTS, seconds }),
+      );
+    }
+    return {
+      chunks,
+      pingMs: median(took.ping),
+      retrieveMs: median(took.retrieve),
+      sameSqlMs: median(took.sameSql),
+      plainSqlMs: median(took.plainSql),
+      retrieveRate: median(rates.retrieve),
+      sameSqlRate: median(rates.sameSql),
+    };
+  } finally {
+    await Promise.all([...clients, admin].map((client) => client.end()));
+    await server.close();
+  }
+}
+
+const urlOf = ({ database }: BenchServer): string => database.config.database.url ?? "";
+const readerOf = (server: BenchServer) =>
+  new pg.Client(connectionOf(urlOf(server), server.database.config.database.reader));
+
+async function fill(server: BenchServer, token: string, chunks: number): Promise<void> {
+  const perCall = 100;
+  for (let at = 0; at < chunks; at += perCall) {
+    const documents = Array.from({ length: perCall }, (_, n) => ({ id: `d${at + n}`, text: textOf(at + n) }));
+    await server.call("index/add", { documents }, token);
+  }
+}
+
+/** The statements that the retrieve sends, one batch after the other, on a bare connection. */
+async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
+  const corpus = {
+    tenantId: TENANT,
+    name: "default" as CorpusName,
+    placement: "shared",
+  } as Corpus;
+  const [vector] = await testEmbeddingModel({ dimension: DIMENSION }).embed(
+    [QUERY],
+    "query",
+    AbortSignal.timeout(1_000),
+  );
+  if (vector === undefined) throw new Error("the model gives a vector for each text");
+  const at = { pin: undefined };
+  const access = {
+    text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true)",
+    values: [TENANT],
+  };
+  const recall = nearestChunks(corpus, at, vector, undefined, 100) as Statement<{ chunkNo: number }>;
+  return async (client) => {
+    const [, , rows = []] = await runBatch(client, [access, corpusState(corpus, at), recall]);
+    const best = rows.slice(0, K).map((row) => row.chunk_no as number);
+    if (best.length !== K) throw new Error(`the statement found ${best.length} chunks`);
+    const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
+    const [, hits = []] = await runBatch(client, [access, hitRows(corpus, best, show)]);
+    if (hits.length !== K) throw new Error(`the statement found ${hits.length} hits`);
+  };
+}
+
+/** The ten nearest with their texts as one would ask for them without tenants, policies or versions. */
+async function plainSqlFor(client: pg.Client): Promise<() => Promise<void>> {
+  await client.query("set jit = off");
+  const [vector] = await testEmbeddingModel({ dimension: DIMENSION }).embed(
+    [QUERY],
+    "query",
+    AbortSignal.timeout(1_000),
+  );
+  await client.query(
+    "create table plain as select c.doc_id, t.body, d.meta, c.embedding from pgrcp.chunks c join pgrcp.documents d using (tenant_id, corpus, doc_id, added_version) join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)",
+  );
+  await client.query("vacuum analyze plain");
+  const text = "select doc_id, body, meta, embedding <=> $1::halfvec as distance from plain order by distance limit 10";
+  const values = [`[${[...(vector ?? [])].join(",")}]`];
+  return async () => {
+    const { rowCount } = await client.query({ text, values });
+    if (rowCount !== K) throw new Error(`the query found ${rowCount} rows`);
+  };
+}
