@@ -8,6 +8,7 @@ import { authMode } from "./config/auth-mode.ts";
 import type { Config } from "./config/config.ts";
 import { CachedCorpusStore } from "./db/cached-corpus-store.ts";
 import { checkStoredSpaces } from "./db/check-space.ts";
+import { CursorKeys } from "./db/cursor-keys.ts";
 import type { Database, OperatorDatabase } from "./db/database.ts";
 import { openEmbedded } from "./db/embedded-database.ts";
 import { type MigrateOptions, migrate } from "./db/migrator.ts";
@@ -25,6 +26,7 @@ import { advertisedBy } from "./methods/capabilities.ts";
 import type { Services } from "./methods/handler.ts";
 import { HANDLERS } from "./methods/index.ts";
 import { offerOf } from "./methods/offer.ts";
+import { cachedQueries } from "./models/cached-queries.ts";
 import { httpClassifier } from "./models/http-classifier.ts";
 import { httpReranker } from "./models/http-reranker.ts";
 import { loadEmbeddingModel } from "./models/load-embedding-model.ts";
@@ -83,7 +85,8 @@ export async function openBackends(
     offer: offerOf(config, { reranker, generator }),
     database: database.value.database,
     corpora: new CachedCorpusStore(database.value.database),
-    embedding: model.value,
+    embedding: cachedQueries(model.value, config.retrieval.queryCacheBytes),
+    cursorKeys: new CursorKeys(database.value.database),
     reranker,
     generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,

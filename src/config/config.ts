@@ -79,7 +79,7 @@ const database = z
     poolTenantShare: z.number().gt(0).max(1).default(0.8),
     poolWaitMs: milliseconds.default(2_000),
     connectTimeoutMs: milliseconds.default(5_000),
-    preparedStatements: z.boolean().default(false),
+    preparedStatements: z.union([z.boolean(), z.literal("auto")]).default("auto"),
     /** SECURITY DEFINER routines that the operator vouches for, as `pgrcp doctor` names them. */
     trustedRoutines: z.array(z.string().min(1)).default([]),
   })
@@ -185,6 +185,8 @@ const retrieval = z
       .prefault({}),
     /** Live chunks of a corpus. */
     ownPartitionFrom: positive.default(20_000),
+    /** Of all tenants together; 0 keeps none. */
+    queryCacheBytes: z.int().min(0).default(33_554_432),
     cursorTtlSeconds: seconds.default(300),
     maxListsPerPrincipal: positive.default(1_000),
     trajectories: z

@@ -24,7 +24,7 @@ export interface PoolLimits {
   readonly sizePerTenant: number;
   readonly waitMs: number;
   readonly connectTimeoutMs: number;
-  readonly preparedStatements: boolean;
+  readonly preparedStatements: boolean | "auto";
 }
 
 export const poolLimitsOf = ({ database }: Config): PoolLimits => ({
@@ -43,6 +43,15 @@ export function connectionOf(url: string, login: { user: string; password?: stri
   return { connectionString: target.href, fallback_application_name: "pgrcp" };
 }
 
+/**
+ * Whether Postgres itself is at the other end. A pooler, which may give each transaction another backend, hands out process numbers
+ * of its own for cancelling.
+ */
+async function isDirect(client: pg.ClientBase & { readonly processID?: number | null }): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]?.pid === client.processID;
+}
+
 /** A role's connections. One pool per role, so a slow writer cannot take the readers' connections. */
 export class RolePool implements LeaseSource {
   readonly #pool: pg.Pool;
@@ -51,7 +60,10 @@ export class RolePool implements LeaseSource {
   /** As many places as the pool has connections, so that nobody waits within it, where all would be one queue. */
   readonly #turns: FairTurns;
   readonly #observe: Observe;
-  readonly nameOf: (text: string) => string | undefined;
+  readonly #names = statementNames();
+  /** Whether connections keep what was parsed on them. */
+  #keepsNames: boolean;
+  #hasPooler = false;
 
   constructor(role: ConnectionRole, connection: pg.ClientConfig, limits: PoolLimits, observe: Observe) {
     this.#role = role;
@@ -62,15 +74,25 @@ export class RolePool implements LeaseSource {
       waiting: { ms: limits.waitMs, busy: () => this.#unavailable("every database connection is in use") },
     });
     this.#observe = observe;
-    this.nameOf = limits.preparedStatements ? statementNames() : () => undefined;
+    this.#keepsNames = limits.preparedStatements === true;
+    const lookBehind = async (client: pg.ClientBase): Promise<void> => {
+      this.#hasPooler ||= !(await isDirect(client));
+      this.#keepsNames = !this.#hasPooler;
+    };
     const options = { ...connection, connectionTimeoutMillis: limits.connectTimeoutMs, keepAlive: true };
-    this.#pool = new pg.Pool({ ...options, max: limits.size, idleTimeoutMillis: 60_000, allowExitOnIdle: true });
+    const pool = { max: limits.size, idleTimeoutMillis: 60_000, allowExitOnIdle: true };
+    const looking = limits.preparedStatements === "auto" ? { onConnect: lookBehind } : {};
+    this.#pool = new pg.Pool({ ...options, ...pool, ...looking });
     // A lost connection is an event on the client, lent or not, and once more on the pool; unheard, either ends the process.
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => {
       client.once("error", (error) => this.#report("connection-lost", error));
       client.on("error", () => {});
     });
+  }
+
+  nameOf(text: string): string | undefined {
+    return this.#keepsNames ? this.#names(text) : undefined;
   }
 
   async acquire(signal: AbortSignal, party: TenantId | undefined): Promise<Lease> {

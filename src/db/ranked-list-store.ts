@@ -1,10 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { TenantId } from "../catalog/corpus.ts";
 import {
-  createCursorKey,
   deleteExpiredRankedLists,
   dropRankedLists,
-  findCursorKey,
   findRankedList,
   insertRankedList,
   type RankedList,
@@ -19,22 +16,8 @@ export interface RankedListSettings {
 }
 
 export const LIST_ID_BYTES = 16;
-const KEY_BYTES = 32;
 
-export interface KeptList {
-  readonly listId: Uint8Array;
-  /** Signs this tenant's cursors. */
-  readonly key: Uint8Array;
-}
-
-export interface FoundList {
-  /** Undefined when the tenant never had a cursor. */
-  readonly key: Uint8Array | undefined;
-  /** Undefined when it has expired, never was, or is somebody else's. */
-  readonly list: RankedList | undefined;
-}
-
-/** Ranked lists that cursors walk, and the keys that sign cursors, in `pgrcp_state`. */
+/** Ranked lists that cursors walk where they could not be found anew, in `pgrcp_state`. */
 export class RankedListStore {
   readonly #database: Database;
   readonly #settings: RankedListSettings;
@@ -44,33 +27,29 @@ export class RankedListStore {
     this.#settings = settings;
   }
 
-  async keep(caller: SessionOwner, list: RankedList, access: Access, limits: StatementLimits): Promise<KeptList> {
+  /** @returns the list's id */
+  async keep(caller: SessionOwner, list: RankedList, access: Access, limits: StatementLimits): Promise<Uint8Array> {
     const owner = stateOwner(caller);
     const { cursorTtlSeconds, maxListsPerPrincipal } = this.#settings;
     const listId = randomBytes(LIST_ID_BYTES);
     const statements = [
-      findCursorKey(owner.tenantId),
       deleteExpiredRankedLists(owner.tenantId),
       // Before the insert: its place in the order of equal moments must not cost a list its life in the transaction that makes it.
       dropRankedLists(owner, maxListsPerPrincipal - 1),
       insertRankedList(owner, listId, list, cursorTtlSeconds),
     ] as const;
-    const [[key]] = await this.#database.read("state", access, statements, limits);
-    return { listId, key: key ?? (await this.#makeKey(owner.tenantId, access, limits)) };
+    await this.#database.read("state", access, statements, limits);
+    return listId;
   }
 
-  /** Once in a tenant's life. Whoever makes the key at the same moment has the same one. */
-  async #makeKey(tenantId: TenantId, access: Access, limits: StatementLimits): Promise<Uint8Array> {
-    const statements = [createCursorKey(tenantId, randomBytes(KEY_BYTES)), findCursorKey(tenantId)] as const;
-    const [, [key]] = await this.#database.read("state", access, statements, limits);
-    if (key === undefined) throw new Error("a tenant's cursor key is there once it was made");
-    return key;
-  }
-
-  async find(caller: SessionOwner, listId: Uint8Array, access: Access, limits: StatementLimits): Promise<FoundList> {
-    const owner = stateOwner(caller);
-    const statements = [findCursorKey(owner.tenantId), findRankedList(owner, listId)] as const;
-    const [[key], [list]] = await this.#database.read("state", access, statements, limits);
-    return { key, list };
+  /** @returns undefined when it has expired, never was, or is somebody else's */
+  async find(
+    caller: SessionOwner,
+    listId: Uint8Array,
+    access: Access,
+    limits: StatementLimits,
+  ): Promise<RankedList | undefined> {
+    const [[list]] = await this.#database.read("state", access, [findRankedList(stateOwner(caller), listId)], limits);
+    return list;
   }
 }

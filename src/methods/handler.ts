@@ -3,6 +3,7 @@ import type { Capabilities } from "../catalog/advertise.ts";
 import type { CorpusName } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import type { CorpusStore } from "../db/corpus-store.ts";
+import type { CursorKeys } from "../db/cursor-keys.ts";
 import type { Database } from "../db/database.ts";
 import type { Fetcher } from "../fetch/fetch-text.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
@@ -35,6 +36,7 @@ export interface Services {
   readonly database: Database;
   readonly corpora: CorpusStore;
   readonly embedding: EmbeddingModel;
+  readonly cursorKeys: CursorKeys;
   /** Undefined when none is configured: what needs it is then not advertised. */
   readonly reranker: Reranker | undefined;
   readonly generator: TextGenerator | undefined;

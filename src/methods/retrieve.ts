@@ -9,7 +9,7 @@ import type { Handler } from "./handler.ts";
 export const retrieve: Handler = async (params, call, services) => {
   const plan = planRetrieval(params, services.offer.retrieval);
   const corpus = await findCorpus(call, services, "reader");
-  const { config, database, corpora, embedding, reranker, generator } = services;
+  const { config, database, corpora, embedding, cursorKeys, reranker, generator } = services;
   const { principal, report } = call;
   return runPlan(plan, corpus, {
     database,
@@ -17,7 +17,10 @@ export const retrieve: Handler = async (params, call, services) => {
     access: principal,
     owner: principal,
     trajectories: new TrajectoryStore(database, config.retrieval.trajectories),
-    rankedLists: config.capabilities.pagination ? new RankedListStore(database, config.retrieval) : undefined,
+    rankedLists: new RankedListStore(database, config.retrieval),
+    cursors: config.capabilities.pagination
+      ? { keys: cursorKeys, ttlSeconds: config.retrieval.cursorTtlSeconds }
+      : undefined,
     embedding,
     reranker,
     generator,

@@ -1,5 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { CorpusStore } from "../db/corpus-store.ts";
+import type { CursorKeys } from "../db/cursor-keys.ts";
 import type { Access, Database, StatementLimits } from "../db/database.ts";
 import type { RankedListStore } from "../db/ranked-list-store.ts";
 import type { TrajectoryStore } from "../db/trajectory-store.ts";
@@ -19,8 +20,9 @@ export interface RetrievalContext {
   /** Whose trajectories and cursors are meant. */
   readonly owner: SessionOwner;
   readonly trajectories: TrajectoryStore;
+  readonly rankedLists: RankedListStore;
   /** Undefined where pages are switched off. */
-  readonly rankedLists: RankedListStore | undefined;
+  readonly cursors: { readonly keys: CursorKeys; readonly ttlSeconds: number } | undefined;
   readonly embedding: EmbeddingModel;
   /** Both are there when a plan asks for them: what is not configured is not on offer. */
   readonly reranker: Reranker | undefined;

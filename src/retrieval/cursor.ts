@@ -1,15 +1,14 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CorpusName } from "../catalog/corpus.ts";
-import { LIST_ID_BYTES } from "../db/ranked-list-store.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { SessionOwner } from "../sql/sessions.ts";
 
 /**
- * A cursor: 48 letters that name a kept ranked list and a place in it, signed by the tenant's key. It is good for the caller, the
- * corpus and the plan that it was made for, and for nothing else.
+ * A cursor: 68 letters that name a ranked list and a place in it, signed by the tenant's key. It is good for the caller, the corpus
+ * and the plan that it was made for, and for nothing else.
  *
- * 16 bytes list, 4 bytes place, 16 bytes signature: 36 bytes fill 48 letters of base64url to the last bit, so that no two texts are
- * one cursor.
+ * 1 byte kind, 16 bytes list or version, 4 bytes each for place, candidates, most candidates and the second of its end, 2 bytes
+ * near-duplicates, 16 bytes signature: 51 bytes fill 68 letters of base64url to the last bit, so that no two texts are one cursor.
  */
 
 /** What a cursor is good for. */
@@ -19,33 +18,52 @@ export interface CursorScope {
   readonly plan: RetrievalPlan;
 }
 
+/** What of a plan the server's settings decide. A deploy may change those between two pages of one list. */
+export type Caps = Pick<RetrievalPlan, "candidateK" | "maxCandidateK" | "maxNearDuplicates">;
+
 export interface Place {
-  readonly listId: Uint8Array;
+  /** A list that was kept, by its id; or one to be found anew in the version of the corpus that the first page read, by its token. */
+  readonly list:
+    | { readonly kind: "kept"; readonly id: Uint8Array }
+    | { readonly kind: "version"; readonly token: string };
   /** How many places of the list were used up before. */
   readonly offset: number;
+  readonly caps: Caps;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
 }
 
 export interface SignedPlace extends Place {
   readonly signature: Uint8Array;
 }
 
-const OFFSET_BYTES = 4;
 const SIGNATURE_BYTES = 16;
-const FORM = /^[A-Za-z0-9_-]{48}$/;
+const PLACE_BYTES = 35;
+const FORM = /^[A-Za-z0-9_-]{68}$/;
+const KINDS = ["kept", "version"] as const;
 
-export function writeCursor({ listId, offset }: Place, scope: CursorScope, key: Uint8Array): string {
-  const place = placeBytes({ listId, offset });
-  return Buffer.concat([place, sign(place, scope, key)]).toString("base64url");
+export function writeCursor(place: Place, scope: CursorScope, key: Uint8Array): string {
+  const bytes = placeBytes(place);
+  return Buffer.concat([bytes, sign(bytes, scope, key)]).toString("base64url");
 }
 
 /** @returns undefined for a text that is no cursor, whoever signed it */
 export function parseCursor(text: string): SignedPlace | undefined {
   if (!FORM.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64url");
+  const kind = KINDS[bytes.readUInt8(0)];
+  if (kind === undefined) return undefined;
+  const id = bytes.subarray(1, 17);
   return {
-    listId: bytes.subarray(0, LIST_ID_BYTES),
-    offset: bytes.readUInt32BE(LIST_ID_BYTES),
-    signature: bytes.subarray(LIST_ID_BYTES + OFFSET_BYTES),
+    list: kind === "kept" ? { kind, id } : { kind, token: id.toString("base64url") },
+    offset: bytes.readUInt32BE(17),
+    caps: {
+      candidateK: bytes.readUInt32BE(21),
+      maxCandidateK: bytes.readUInt32BE(25),
+      maxNearDuplicates: bytes.readUInt16BE(29),
+    },
+    expiresAt: bytes.readUInt32BE(31),
+    signature: bytes.subarray(PLACE_BYTES),
   };
 }
 
@@ -53,10 +71,7 @@ export function parseCursor(text: string): SignedPlace | undefined {
 export const isSigned = ({ signature, ...place }: SignedPlace, scope: CursorScope, key: Uint8Array): boolean =>
   timingSafeEqual(signature, sign(placeBytes(place), scope, key));
 
-/**
- * A plan without what later pages do not ask and the server's settings decide, so that a deploy may change those: the list is found
- * already, however many candidates there were for it.
- */
+/** A plan without what later pages do not ask and without what the cursor itself carries. */
 function requestOf({
   cursor,
   notes,
@@ -70,10 +85,16 @@ function requestOf({
   return { ...request, isReranked: rerank !== undefined };
 }
 
-function placeBytes({ listId, offset }: Place): Buffer {
-  const number = Buffer.alloc(OFFSET_BYTES);
-  number.writeUInt32BE(offset);
-  return Buffer.concat([listId, number]);
+function placeBytes({ list, offset, caps, expiresAt }: Place): Buffer {
+  const bytes = Buffer.alloc(PLACE_BYTES);
+  bytes.writeUInt8(KINDS.indexOf(list.kind), 0);
+  bytes.set(list.kind === "kept" ? list.id : Buffer.from(list.token, "base64url"), 1);
+  bytes.writeUInt32BE(offset, 17);
+  bytes.writeUInt32BE(caps.candidateK, 21);
+  bytes.writeUInt32BE(caps.maxCandidateK, 25);
+  bytes.writeUInt16BE(caps.maxNearDuplicates, 29);
+  bytes.writeUInt32BE(expiresAt, 31);
+  return bytes;
 }
 
 function sign(place: Uint8Array, { owner, corpus, plan }: CursorScope, key: Uint8Array): Buffer {

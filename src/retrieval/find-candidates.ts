@@ -1,6 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
-import { backendUnavailable, type RpcError } from "../protocol/errors.ts";
+import { backendUnavailable, RpcError } from "../protocol/errors.ts";
 import { compareScored, type ScoredCandidate } from "./candidate.ts";
 import type { RetrievalContext } from "./context.ts";
 import { fuse, fuseQueries } from "./fuse.ts";
@@ -15,9 +15,14 @@ export interface Found {
   readonly candidates: readonly ScoredCandidate[];
 }
 
-/** One answer for a version that never was and one that is no longer kept (DESIGN ruling 12). */
-export const versionGone = (): RpcError =>
-  backendUnavailable({ retryable: false, detail: "that indexVersion is unknown or no longer kept" });
+/** -32010. One answer for a version that never was and one that is no longer kept (DESIGN ruling 12). */
+export class VersionGone extends RpcError {
+  constructor() {
+    const detail = "that indexVersion is unknown or no longer kept";
+    const { code, message, data } = backendUnavailable({ retryable: false, detail });
+    super(code, message, data);
+  }
+}
 
 /**
  * Recalls candidates for each question, one after the other so that one request takes one connection, and fuses what was found.
@@ -37,7 +42,7 @@ export async function findCandidates(
     // What the first question read, the others read too.
     const indexVersion = plan.indexVersion ?? first?.indexVersion;
     const found = await recall({ ...plan, indexVersion }, corpus, question, context);
-    if (found === undefined && indexVersion !== undefined) throw versionGone();
+    if (found === undefined && indexVersion !== undefined) throw new VersionGone();
     if (found === undefined) return undefined;
     first ??= found;
     lists.push(rank(found, plan.recall));

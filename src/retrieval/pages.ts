@@ -1,11 +1,11 @@
 import type { Corpus } from "../catalog/corpus.ts";
-import type { KeptList } from "../db/ranked-list-store.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { invalidParams, notFound } from "../protocol/errors.ts";
-import type { RankedList } from "../sql/ranked-lists.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";
-import { type CursorScope, isSigned, parseCursor, writeCursor } from "./cursor.ts";
-import { loadHits, type Page, type Ranked } from "./load-hits.ts";
+import { type Caps, isSigned, type Place, parseCursor, writeCursor } from "./cursor.ts";
+import { VersionGone } from "./find-candidates.ts";
+import { loadHits, type Page } from "./load-hits.ts";
+import { type Ranking, rank } from "./rank.ts";
 import { packEntries, unpackEntries } from "./ranked-entries.ts";
 
 /** A page after the first, of the list that the first page's retrieve found. */
@@ -15,19 +15,14 @@ export interface LaterPage extends Page {
   readonly nextCursor: string | undefined;
 }
 
-/** A ranked list that is kept, and the key that signs its cursors. */
-interface KeptRanking extends KeptList {
-  readonly length: number;
-}
+/** What the cursors of one list have in common, and how many places it has. */
+type List = Omit<Place, "offset"> & { readonly length: number };
 
-/** A ranked list as its retrieve found it. */
-interface Ranking extends Omit<RankedList, "entries"> {
-  /** Best first. */
-  readonly ranked: readonly Ranked[];
-}
+type Listed = Pick<Ranking, "indexVersion" | "candidates" | "ranked">;
 
 /**
- * The first page of a ranked list, which is kept for later pages where there are any.
+ * The first page of a ranked list. A list that can be found anew from its version leaves nothing behind, so that reading does not
+ * write; any other is kept for later pages, where there are any.
  *
  * @returns undefined when the plan's version is no longer kept
  */
@@ -37,30 +32,34 @@ export async function firstPageOf(
   corpus: Corpus,
   context: RetrievalContext,
 ): Promise<(Page & { readonly nextCursor: string | undefined }) | undefined> {
-  const { ranked } = ranking;
-  const [page, keptMeanwhile] = await Promise.all([
-    loadHits(ranked, plan.indexVersion, corpus, plan, context),
-    ranked.length > plan.k ? keepRanking(ranking, plan, context) : undefined,
-  ]);
+  const page = await loadHits(ranking.ranked, plan.indexVersion, corpus, plan, context);
   if (page === undefined) return undefined;
-  // Whether there was no room for some of k hits is known only now.
-  const isCut = page.used > 0 && page.used < ranked.length;
-  const kept = keptMeanwhile ?? (isCut ? await keepRanking(ranking, plan, context) : undefined);
-  const scope = { owner: context.owner, corpus: corpus.name, plan };
-  return { ...page, nextCursor: kept && cursorAfter(page, 0, kept, scope) };
+  const hasMore = page.used > 0 && page.used < ranking.ranked.length;
+  if (!hasMore || context.cursors === undefined) return { ...page, nextCursor: undefined };
+  const list = await listOf(ranking, plan, context.cursors.ttlSeconds, context);
+  return { ...page, nextCursor: await cursorAfter(page, 0, list, corpus, plan, context) };
 }
 
-/** @returns undefined where pages are switched off */
-async function keepRanking(
-  { ranked, indexVersion, candidates }: Ranking,
+/** A model's answers and what a trajectory has seen are not the same a second time. */
+const canBeFoundAnew = ({ rerank, rewrite, sessionId }: RetrievalPlan): boolean =>
+  rerank === undefined && rewrite === undefined && sessionId === undefined;
+
+async function listOf(
+  { ranked, indexVersion, candidates }: Listed,
   plan: RetrievalPlan,
+  ttlSeconds: number,
   context: RetrievalContext,
-): Promise<KeptRanking | undefined> {
+): Promise<List> {
+  const { candidateK, maxCandidateK, maxNearDuplicates } = plan;
+  const caps = { candidateK, maxCandidateK, maxNearDuplicates };
+  const expiresAt = Math.ceil(Date.now() / 1_000) + ttlSeconds;
+  if (canBeFoundAnew(plan))
+    return { list: { kind: "version", token: indexVersion }, caps, expiresAt, length: ranked.length };
+  const kept = ranked.slice(0, maxCandidateK);
   const { rankedLists, owner, access } = context;
-  if (rankedLists === undefined) return undefined;
-  const kept = ranked.slice(0, plan.maxCandidateK);
   const list = { indexVersion, candidates, entries: packEntries(kept) };
-  return { ...(await rankedLists.keep(owner, list, access, statementLimits(context))), length: kept.length };
+  const id = await rankedLists.keep(owner, list, access, statementLimits(context));
+  return { list: { kind: "kept", id }, caps, expiresAt, length: kept.length };
 }
 
 /**
@@ -69,16 +68,24 @@ async function keepRanking(
  * @param from how many places of the list were used up before the page
  * @returns undefined at the end of the list, and when nothing fitted into the budget: the next page would be no other
  */
-function cursorAfter(page: Page, from: number, list: KeptRanking, scope: CursorScope): string | undefined {
+async function cursorAfter(
+  page: Page,
+  from: number,
+  { length, ...list }: List,
+  corpus: Corpus,
+  plan: RetrievalPlan,
+  context: RetrievalContext,
+): Promise<string | undefined> {
   const offset = from + page.used;
-  if (page.used === 0 || offset >= list.length) return undefined;
-  return writeCursor({ listId: list.listId, offset }, scope, list.key);
+  if (page.used === 0 || offset >= length || context.cursors === undefined) return undefined;
+  const key = await context.cursors.keys.of(context.access, statementLimits(context));
+  return writeCursor({ ...list, offset }, { owner: context.owner, corpus: corpus.name, plan }, key);
 }
 
 /**
- * The page that a cursor names: no model is asked and nothing is recalled. Chunks that were withdrawn since are left out.
+ * The page that a cursor names, of the list as its first page found it. Chunks that were withdrawn since are left out.
  *
- * @throws RpcError -32602 for a cursor that this server did not make for this caller, corpus and plan; -32015 when its list has
+ * @throws RpcError -32602 for a cursor that this server did not make for this caller, corpus and plan; -32015 when it or its list has
  *   expired or its version is no longer kept
  * @see RCP §10; DESIGN ruling 12
  */
@@ -88,20 +95,50 @@ export async function laterPage(
   corpus: Corpus | undefined,
   context: RetrievalContext,
 ): Promise<LaterPage> {
-  const place = parseCursor(cursor);
-  const { rankedLists, owner, access } = context;
-  if (place === undefined || corpus === undefined || rankedLists === undefined) throw notOurs();
-  const { key, list } = await rankedLists.find(owner, place.listId, access, statementLimits(context));
-  const scope = { owner, corpus: corpus.name, plan };
-  if (key === undefined || !isSigned(place, scope, key)) throw notOurs();
-  if (list === undefined) throw expired();
-  const { indexVersion, candidates } = list;
-  const ranked = unpackEntries(list.entries);
+  const signed = parseCursor(cursor);
+  const { cursors, owner } = context;
+  if (signed === undefined || corpus === undefined || cursors === undefined) throw notOurs();
+  const key = await cursors.keys.find(context.access, statementLimits(context));
+  if (key === undefined || !isSigned(signed, { owner, corpus: corpus.name, plan }, key)) throw notOurs();
+  const { signature: _, ...place } = signed;
+  if (place.expiresAt * 1_000 < Date.now()) throw expired();
+  const listed = await readList(place, plan, corpus, context);
+  if (listed === undefined) throw expired();
+  const { ranked, indexVersion, candidates } = listed;
   const page = await loadHits(ranked.slice(place.offset), indexVersion, corpus, plan, context);
   if (page === undefined) throw expired();
-  const kept = { listId: place.listId, key, length: ranked.length };
-  const nextCursor = cursorAfter(page, place.offset, kept, scope);
+  const nextCursor = await cursorAfter(page, place.offset, { ...place, length: ranked.length }, corpus, plan, context);
   return { ...page, indexVersion, candidates, nextCursor };
+}
+
+/** @returns undefined when the list or its version is gone */
+async function readList(
+  { list, caps }: Place,
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  context: RetrievalContext,
+): Promise<Listed | undefined> {
+  if (list.kind === "version") return await findAnew(list.token, caps, plan, corpus, context);
+  const { rankedLists, owner, access } = context;
+  const kept = await rankedLists.find(owner, list.id, access, statementLimits(context));
+  return kept && { ...kept, ranked: unpackEntries(kept.entries) };
+}
+
+async function findAnew(
+  token: string,
+  caps: Caps,
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  context: RetrievalContext,
+): Promise<Listed | undefined> {
+  try {
+    // Nobody is told of hits that are not this page's.
+    const silent = { ...context, report: undefined };
+    return await rank({ ...plan, ...caps, indexVersion: token }, corpus, [{ query: plan.query }], silent);
+  } catch (error) {
+    if (error instanceof VersionGone) return undefined;
+    throw error;
+  }
 }
 
 const notOurs = () =>

@@ -2,15 +2,13 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { RetrieveResult } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
-import { versionGone } from "./find-candidates.ts";
-import { findDistinct } from "./find-distinct.ts";
-import { emptyPage, type Page, type Ranked } from "./load-hits.ts";
+import { VersionGone } from "./find-candidates.ts";
+import { emptyPage, type Page } from "./load-hits.ts";
 import { firstPageOf, laterPage } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
-import { diversifyStage, recencyStage, rerankStage } from "./rank-stages.ts";
-import type { Question } from "./recall.ts";
-import { reportRecall, reportStage } from "./report-progress.ts";
-import { loadSeen, rememberHits } from "./trajectory.ts";
+import { rank } from "./rank.ts";
+import { reportStage } from "./report-progress.ts";
+import { rememberHits } from "./trajectory.ts";
 import { notesOf, strategyOf } from "./usage.ts";
 
 /** What a retrieve comes to, but for how long it took. */
@@ -61,55 +59,14 @@ export async function retrieve(
 }
 
 async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, context: RetrievalContext): Promise<Outcome> {
-  if (corpus === undefined && plan.indexVersion !== undefined) throw versionGone();
+  if (corpus === undefined && plan.indexVersion !== undefined) throw new VersionGone();
   const { questions, rewrittenQuery } = await questionsOf(plan, context);
   if (rewrittenQuery !== undefined) reportStage(context, "transform");
   const ranking = corpus === undefined ? undefined : await rank(plan, corpus, questions, context);
   if (corpus === undefined || ranking === undefined)
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
   const page = await firstPageOf(ranking, plan, corpus, context);
-  if (page === undefined) throw versionGone();
+  if (page === undefined) throw new VersionGone();
   const { ranked: _, notes, ...rest } = ranking;
   return { ...page, ...rest, notes: [...notes, ...page.notes], rewrittenQuery };
-}
-
-interface Ranking {
-  readonly indexVersion: string;
-  /** Best first. */
-  readonly ranked: readonly Ranked[];
-  readonly candidates: number;
-  readonly reranked: number;
-  readonly notes: readonly string[];
-}
-
-/**
- * The stages that order, each on what the one before left. `minScore` is judged on the score that a hit is shown with.
- *
- * @returns undefined for a corpus that was never written
- */
-async function rank(
-  plan: RetrievalPlan,
-  corpus: Corpus,
-  questions: readonly Question[],
-  context: RetrievalContext,
-): Promise<Ranking | undefined> {
-  const seen = await loadSeen(plan, corpus, context);
-  const recalled = await findDistinct(plan, corpus, questions, seen, context);
-  if (recalled === undefined) return undefined;
-  const { found, distinct, notes } = recalled;
-  const { candidates, indexVersion } = found;
-  await reportRecall(distinct, corpus, plan, context);
-
-  const stage = { plan, corpus, found, context };
-  const reranked = await rerankStage(distinct, stage);
-  const aged = await recencyStage(reranked, stage);
-  const relevant = aged.filter(({ score }) => plan.minScore === undefined || score >= plan.minScore);
-  const ranked = await diversifyStage(relevant, stage);
-  return {
-    indexVersion,
-    ranked,
-    candidates: candidates.length,
-    reranked: plan.rerank === undefined ? 0 : reranked.length,
-    notes,
-  };
 }

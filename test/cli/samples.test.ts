@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseLine } from "../../src/cli/import-jsonl.ts";
 import { configSchema } from "../../src/config/config.ts";
 import { withSampleFields } from "../../src/config/first-run-fields.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import { listTenants } from "../../src/maintenance/tenants.ts";
 import type { Services } from "../../src/methods/handler.ts";
 import { offerOf } from "../../src/methods/offer.ts";
@@ -65,6 +66,7 @@ describe("a first start", () => {
       database: db.database,
       corpora: NO_CORPORA,
       embedding,
+      cursorKeys: new CursorKeys(db.database),
       reranker: undefined,
       generator: undefined,
       fetcher: undefined,

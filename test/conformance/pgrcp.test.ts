@@ -10,6 +10,7 @@ import { type CheckResult, runChecks } from "../../src/conformance/run-checks.ts
 import { SECTIONS } from "../../src/conformance/sections.ts";
 import { ServerUnderTest, type Target } from "../../src/conformance/server-under-test.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { runCli } from "../cli/run-cli.ts";
@@ -58,6 +59,7 @@ beforeAll(async () => {
     database: opened.database,
     corpora: new CachedCorpusStore(opened.database),
     embedding: testEmbeddingModel(),
+    cursorKeys: new CursorKeys(opened.database),
     reranker: testReranker(),
     generator: testGenerator(),
     fetcher: undefined,

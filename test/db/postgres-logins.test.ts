@@ -234,6 +234,16 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     await database.close();
   });
 
+  test("statements are named by default, where Postgres itself answers", async () => {
+    const database = new PostgresDatabase(url, withDatabase({ poolSize: 1 }), () => {});
+    const names = rows<{ n: number }>(sql`select count(*) as n from pg_prepared_statements`);
+    await database.read("reader", accessTo("a"), [names], limits());
+    const [[held]] = await database.read("reader", accessTo("a"), [names], limits());
+    // This one, and the set_config before it.
+    expect(held).toEqual({ n: 2 });
+    await database.close();
+  });
+
   test("prepared statements stay right when one of them fails after it was parsed", async () => {
     const prepared = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements: true }), () => {});
     const divide = (by: number) => rows<{ n: number }>(sql`select 6 / ${by}::int as n`);

@@ -460,6 +460,13 @@ test("the operator works across tenants", async () => {
 
 // Only Postgres has backends to kill.
 const onPostgres = () => {
+  test("statements are named on a direct connection, and never through a pooler", async () => {
+    const pool = onePool("reader");
+    await (await pool.acquire(new AbortController().signal, undefined)).release();
+    expect(pool.nameOf("select 1") !== undefined).toBe(process.env.PGRCP_TEST_POOLER_URL === undefined);
+    await pool.close();
+  });
+
   const backends = rows<{ pid: number }>(
     sql`select pid from pg_stat_activity where usename = 'pgrcp_reader' and datname = current_database()`,
   );

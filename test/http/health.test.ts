@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app.ts";
 import { configSchema } from "../../src/config/config.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import { lookAtProcess } from "../../src/load/pressure.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import { NO_CORPORA, NO_DATABASE } from "../support/no-database.ts";
@@ -18,6 +19,7 @@ async function statusesOf(database: boolean, model: boolean, load: object = {}) 
     database: { ...NO_DATABASE, isReachable: async () => database },
     corpora: NO_CORPORA,
     embedding: { ...testEmbeddingModel(), isReady: () => model },
+    cursorKeys: new CursorKeys(NO_DATABASE),
     reranker: undefined,
     generator: undefined,
     fetcher: undefined,

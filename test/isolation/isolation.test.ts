@@ -162,7 +162,7 @@ describe("three tenants with the same ids and texts meet nothing of each other",
 async function untilLeak(name: string, index: number): Promise<RunReport> {
   const report = await runOperations(mutants, {
     seed: seed + 100 + index,
-    operations: 400,
+    operations: 1_600, // the rarest leak shows after some 80 of them
     perPhase: 100,
     untilLeak: true,
   });

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { TenantId } from "../../src/catalog/corpus.ts";
+import { cachedQueries } from "../../src/models/cached-queries.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import type { RpcError } from "../../src/protocol/errors.ts";
 import type { Hit, RetrieveResult } from "../../src/protocol/wire.ts";
@@ -126,7 +127,7 @@ describe("the union of all pages is one large page", () => {
   });
 });
 
-test("no model is asked for a page after the first, and a page can be asked for again", async () => {
+test("the model is asked once for all pages where queries are remembered, and a page can be asked for again", async () => {
   const tenantId = freshTenant();
   let asked = 0;
   const model = testEmbeddingModel();
@@ -134,7 +135,10 @@ test("no model is asked for a page after the first, and a page can be asked for 
     asked += 1;
     return model.embed(texts, kind, signal);
   };
-  const caller = callerOf(opened.database, tenantId, { config, embedding: { ...model, embed } });
+  const caller = callerOf(opened.database, tenantId, {
+    config,
+    embedding: cachedQueries({ ...model, embed }, 1_000_000),
+  });
   await caller.add(documents);
   const question = { query: "apple", k: 3 };
   const { nextCursor: cursor } = await caller.retrieve(question);
@@ -160,15 +164,16 @@ const listsOf = (tenantId: TenantId) =>
     ),
   );
 
-test("a list that has no second page, whatever is cut off the first, is not kept", async () => {
+test("a list that can be found anew is not kept, and one of a trajectory only where it has a second page", async () => {
   const { tenantId, caller } = await filled();
   const question = { query: documents[39]?.text, mode: "dense", minScore: 0.999 };
-  expect((await caller.retrieve({ ...question, unit: "document" })).hits).toHaveLength(1);
-  expect((await caller.retrieve({ ...question, tokenBudget: 100 })).hits).toHaveLength(1);
-  expect((await caller.retrieve({ ...question, tokenBudget: 1 })).hits).toHaveLength(0);
-  await caller.retrieve({ query: "", tokenBudget: 100 });
+  expect((await caller.retrieve({ query: "apple", k: 3 })).nextCursor).toBeDefined();
+  expect((await caller.retrieve({ ...question, unit: "document", sessionId: "a" })).hits).toHaveLength(1);
+  expect((await caller.retrieve({ ...question, tokenBudget: 100, sessionId: "b" })).hits).toHaveLength(1);
+  expect((await caller.retrieve({ ...question, tokenBudget: 1, sessionId: "c" })).hits).toHaveLength(0);
+  await caller.retrieve({ query: "", tokenBudget: 100, sessionId: "d" });
   expect(await listsOf(tenantId)).toEqual([0]);
-  await caller.retrieve({ query: "apple", unit: "document" });
+  await caller.retrieve({ query: "apple", unit: "document", sessionId: "e" });
   expect(await listsOf(tenantId)).toEqual([1]);
 });
 
@@ -186,7 +191,7 @@ test("of one caller's lists the newest are kept, and nobody else's are dropped f
   const settings = { ...config, retrieval: { maxListsPerPrincipal: 2 } };
   const { tenantId, caller } = await filled({ config: settings });
   const other = callerOf(opened.database, tenantId, { config: settings, principal: { subject: "another" } });
-  const question = { query: "apple", k: 3 };
+  const question = { query: "apple", k: 3, sessionId: "trajectory" };
   const { nextCursor: others } = await other.retrieve(question);
   const { nextCursor: first } = await caller.retrieve(question);
   const { nextCursor: second } = await caller.retrieve(question);
@@ -235,6 +240,7 @@ describe("a cursor is refused", () => {
   });
 
   test("whatever a foreign row says: the signature is looked at, not only the row", async () => {
+    const question = { query: "apple", k: 3, sessionId: "trajectory" };
     const { tenantId, caller } = await filled();
     const { nextCursor: cursor } = await caller.retrieve(question);
     const bob = callerOf(opened.database, tenantId, { config, principal: { subject: "bob" } });
@@ -250,17 +256,42 @@ describe("a cursor is refused", () => {
     expect(await refusal(bob.retrieve({ ...question, cursor }))).toEqual(NOT_OURS);
   });
 
-  test("as expired once its list is gone, or its version", async () => {
+  const run = (statement: ReturnType<typeof sql>) =>
+    opened.operator.write((transaction) => transaction.query(compile(statement, noRows)));
+  const EXPIRED = { code: -32015, field: undefined };
+
+  test("as expired once its kept list is gone", async () => {
+    const question = { query: "apple", k: 3, sessionId: "trajectory" };
     const { tenantId, caller } = await filled();
     const { nextCursor: cursor } = await caller.retrieve(question);
-    const run = (statement: ReturnType<typeof sql>) =>
-      opened.operator.write((transaction) => transaction.query(compile(statement, noRows)));
     await run(sql`update pgrcp_state.ranked_lists set expires_at = now() where tenant_id = ${tenantId}`);
-    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual({ code: -32015, field: undefined });
+    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual(EXPIRED);
     // The next list takes the expired one away.
     await caller.retrieve(question);
-    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual({ code: -32015, field: undefined });
+    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual(EXPIRED);
     expect(await listsOf(tenantId)).toEqual([1]);
+  });
+
+  test("as expired once its version is gone", async () => {
+    const { tenantId, caller } = await filled();
+    const { nextCursor: cursor } = await caller.retrieve(question);
+    await caller.add([{ id: "later", text: "apple" }]);
+    await run(sql`update pgrcp.corpus_versions set token = null where tenant_id = ${tenantId} and version = 1`);
+    expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual(EXPIRED);
+  });
+
+  test("as expired after cursorTtlSeconds, and not before", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const { caller } = await filled();
+      const { nextCursor: cursor } = await caller.retrieve(question);
+      vi.setSystemTime(Date.now() + 299_000);
+      expect((await caller.retrieve({ ...question, cursor })).hits).toHaveLength(3);
+      vi.setSystemTime(Date.now() + 3_000);
+      expect(await refusal(caller.retrieve({ ...question, cursor }))).toEqual(EXPIRED);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
@@ -268,7 +299,7 @@ test("chunks that were withdrawn since are left out", async () => {
   const { tenantId, caller } = await filled();
   const question = { query: "apple", mode: "dense", k: 10, candidateK: 40 };
   const large = await caller.retrieve({ ...question, k: 40 });
-  const first = await caller.retrieve(question);
+  const first = await caller.retrieve({ ...question, sessionId: "trajectory" });
   const gone = large.hits[12];
   await opened.operator.write((transaction) =>
     transaction.query(
@@ -278,7 +309,7 @@ test("chunks that were withdrawn since are left out", async () => {
       ),
     ),
   );
-  const second = await caller.retrieve({ ...question, cursor: first.nextCursor });
+  const second = await caller.retrieve({ ...question, sessionId: "trajectory", cursor: first.nextCursor });
   const without = (hits: readonly Hit[]) => hits.filter(({ id }) => id !== gone?.id);
   expect(second.hits).toEqual(without(large.hits.slice(10, 20)));
   expect(second.hits).toHaveLength(9);

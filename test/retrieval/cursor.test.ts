@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { CorpusName, TenantId } from "../../src/catalog/corpus.ts";
 import type { RetrievalPlan } from "../../src/plan/retrieval-plan.ts";
-import { type CursorScope, isSigned, parseCursor, writeCursor } from "../../src/retrieval/cursor.ts";
+import { type CursorScope, isSigned, type Place, parseCursor, writeCursor } from "../../src/retrieval/cursor.ts";
 
 const KEY = new Uint8Array(32).fill(1);
-const LIST = Uint8Array.from({ length: 16 }, (_, index) => index);
+const LIST = Buffer.from(Array.from({ length: 16 }, (_, index) => index));
 const OWNER = { tenantId: "acme" as TenantId, issuer: "https://issuer.test", subject: "alice", client: "agent" };
 const PLAN: RetrievalPlan = {
   query: "apple",
@@ -31,20 +31,30 @@ const PLAN: RetrievalPlan = {
   notes: [],
 };
 const SCOPE: CursorScope = { owner: OWNER, corpus: "default" as CorpusName, plan: PLAN };
-const CURSOR = writeCursor({ listId: LIST, offset: 5 }, SCOPE, KEY);
+const PLACE: Place = {
+  list: { kind: "kept", id: LIST },
+  offset: 5,
+  caps: { candidateK: 100, maxCandidateK: 1000, maxNearDuplicates: 3 },
+  expiresAt: 1_800_000_000,
+};
+const CURSOR = writeCursor(PLACE, SCOPE, KEY);
 
 const isOurs = (cursor: string, scope = SCOPE, key = KEY) => {
   const place = parseCursor(cursor);
   return place !== undefined && isSigned(place, scope, key);
 };
 
-test("a cursor names its list and its place, and tells neither query nor caller", () => {
-  expect(CURSOR).toMatch(/^[A-Za-z0-9_-]{48}$/);
-  const { listId, offset } = parseCursor(CURSOR) ?? {};
-  expect([...(listId ?? [])]).toEqual([...LIST]);
-  expect(offset).toBe(5);
-  expect(isOurs(CURSOR)).toBe(true);
-  expect(Buffer.from(CURSOR, "base64url").toString("latin1")).not.toMatch(/apple|alice|acme/);
+test.each<readonly [string, Place]>([
+  ["a list that was kept", PLACE],
+  ["a version to find the list in anew", { ...PLACE, list: { kind: "version", token: LIST.toString("base64url") } }],
+  ["the greatest numbers", { ...PLACE, offset: 2 ** 32 - 1, caps: { ...PLACE.caps, maxNearDuplicates: 65_535 } }],
+])("a cursor names %s and a place in it, and tells neither query nor caller", (_, place) => {
+  const cursor = writeCursor(place, SCOPE, KEY);
+  expect(cursor).toMatch(/^[A-Za-z0-9_-]{68}$/);
+  const { signature: _signature, ...read } = parseCursor(cursor) ?? {};
+  expect(read).toEqual(place);
+  expect(isOurs(cursor)).toBe(true);
+  expect(Buffer.from(cursor, "base64url").toString("latin1")).not.toMatch(/apple|alice|acme/);
 });
 
 describe("is good for nothing but what it was made for", () => {
@@ -62,7 +72,7 @@ describe("is good for nothing but what it was made for", () => {
 
   test("another key", () => expect(isOurs(CURSOR, SCOPE, new Uint8Array(32).fill(2))).toBe(false));
 
-  test("caps of the server that a deploy changed, and the candidates that were asked for, do not matter", () => {
+  test("caps of the server that a deploy changed do not matter, for the cursor has those of its first page", () => {
     const plan = {
       ...PLAN,
       candidateK: 50,
@@ -76,7 +86,7 @@ describe("is good for nothing but what it was made for", () => {
 
   test("a reranked list is another, however many candidates were reranked", () => {
     const reranked = (topN: number) => ({ ...SCOPE, plan: { ...PLAN, rerank: { topN } } });
-    const cursor = writeCursor({ listId: LIST, offset: 5 }, reranked(50), KEY);
+    const cursor = writeCursor(PLACE, reranked(50), KEY);
     expect(isOurs(cursor, reranked(20))).toBe(true);
     expect(isOurs(cursor)).toBe(false);
   });
@@ -100,7 +110,8 @@ test.each([
   `${CURSOR}=`,
   CURSOR.slice(1),
   `${CURSOR}A`,
-  `${CURSOR.slice(0, 47)}+`,
+  `${CURSOR.slice(0, 67)}+`,
   `${CURSOR}\n`,
+  `Ag${CURSOR.slice(2)}`, // of a third kind
   "A".repeat(100_000),
 ])("a text of another form is none", (text) => expect(parseCursor(text)).toBeUndefined());

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Credential, Principal } from "../../src/auth/principal.ts";
 import type { TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import type { Refusal } from "../../src/db/refusal-log.ts";
 import { DatabaseSessionStore } from "../../src/db/session-store.ts";
 import { advertisedBy } from "../../src/methods/capabilities.ts";
@@ -31,6 +32,7 @@ function dispatcherWith(own: Partial<Record<MethodName, Handler>>, settings: Mes
     database: NO_DATABASE,
     corpora: NO_CORPORA,
     embedding: testEmbeddingModel(),
+    cursorKeys: new CursorKeys(NO_DATABASE),
     reranker: undefined,
     generator: undefined,
     fetcher: undefined,

@@ -3,6 +3,7 @@ import { CREDENTIALS } from "../../src/auth/principal.ts";
 import { type CorpusName, DEFAULT_CORPUS, type TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createFetcher } from "../../src/fetch/fetch-text.ts";
 import { capabilitiesFor } from "../../src/methods/capabilities.ts";
@@ -58,6 +59,7 @@ export function callerOf(
     database,
     corpora: new CachedCorpusStore(database),
     embedding: options.embedding ?? testEmbeddingModel(),
+    cursorKeys: new CursorKeys(database),
     reranker,
     generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,

@@ -3,6 +3,7 @@ import { createTokenVerifier } from "../../src/auth/jwt-verifier.ts";
 import type { TokenVerifier } from "../../src/auth/verify-token.ts";
 import { type Config, configSchema } from "../../src/config/config.ts";
 import type { CorpusStore } from "../../src/db/corpus-store.ts";
+import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import type { Database } from "../../src/db/database.ts";
 import { RefusalLog } from "../../src/db/refusal-log.ts";
 import { DatabaseSessionStore } from "../../src/db/session-store.ts";
@@ -107,6 +108,7 @@ export async function startRcpServer(parts: RcpServerParts = {}): Promise<RcpSer
     database,
     corpora,
     embedding,
+    cursorKeys: new CursorKeys(database),
     reranker: parts.reranker,
     generator: parts.generator,
     fetcher: config.fetch.enabled ? createFetcher(config) : undefined,

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { startServer } from "../../../src/app.ts";
 import { configSchema } from "../../../src/config/config.ts";
 import { CachedCorpusStore } from "../../../src/db/cached-corpus-store.ts";
+import { CursorKeys } from "../../../src/db/cursor-keys.ts";
 import { selfTest } from "../../../src/db/self-test.ts";
 import { offerOf } from "../../../src/methods/offer.ts";
 import type { Observation } from "../../../src/observability/observation.ts";
@@ -78,6 +79,7 @@ const server = await startServer({
     database,
     corpora: new CachedCorpusStore(database),
     embedding: testEmbeddingModel(),
+    cursorKeys: new CursorKeys(database),
     reranker: testReranker(),
     generator: testGenerator(),
     fetcher: undefined,
