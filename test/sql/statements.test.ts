@@ -4,6 +4,7 @@ import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalo
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { deleteOldRecords, deleteOldVersions, recordCommand, selectAudit } from "../../src/sql/audit.ts";
+import { moveOutOfLine, movePostings, postingsRoom } from "../../src/sql/compaction.ts";
 import { countOtherCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
@@ -396,6 +397,9 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "sources-list": ["operator", selectSources(KEY.tenantId, undefined)],
   "sources-list-corpus": ["operator", selectSources(KEY.tenantId, "papers")],
   "purge-chunks": ["operator", eraseChunks(KEY, ["a", "b"])],
+  "compaction-room": ["operator", postingsRoom()],
+  "compaction-move": ["operator", movePostings(500, 1_000)],
+  "compaction-move-out-of-line": ["operator", moveOutOfLine(0, 500)],
   "purge-documents": ["operator", eraseDocuments(KEY, ["a", "b"])],
 };
 
@@ -415,7 +419,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|corpora|partitions|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
+      /^(recall|write|compaction|corpora|partitions|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
         name,
       ),
     );

@@ -1,0 +1,70 @@
+import type { AdminConnection } from "../db/admin-connection.ts";
+import {
+  moveOutOfLine,
+  movePostings,
+  type PostingsRoom,
+  postingsRoom,
+  reindexPostings,
+  vacuumPostings,
+} from "../sql/compaction.ts";
+import type { Statement } from "../sql/sql.ts";
+
+/** What takes up to this much more than it needs is left as it is: the work would come to more than the room. */
+const TOLERANCE = 1.25;
+/** Pages are moved so many at a time: some 4 MB in one transaction. */
+const PAGES_BATCH = 500;
+/** A row that somebody still reads stays where it is until the next time. */
+const MAX_ROUNDS = 3;
+
+/** Under so many pages nothing is worth moving. */
+const FEW_PAGES = 16;
+const PAGE_BYTES = 8_192;
+
+const hasLoosePages = ({ pages, neededPages }: PostingsRoom): boolean => pages > neededPages * TOLERANCE + FEW_PAGES;
+const hasLooseBytes = ({ outBytes, neededOutBytes }: PostingsRoom): boolean =>
+  outBytes > neededOutBytes * TOLERANCE + FEW_PAGES * PAGE_BYTES;
+const hasLooseIndex = ({ indexBytes, neededIndexBytes }: PostingsRoom): boolean =>
+  indexBytes > neededIndexBytes * 2 + FEW_PAGES * PAGE_BYTES;
+
+/**
+ * Gives back the room that postings no longer need: what blocks left behind that grew a document at a time, and what was collected.
+ * Rows at the end of the table are written again at its beginning, the end is cut off, and the index is built anew beside the old one.
+ *
+ * Reads and writes go on: a row's move is a write like any other, in short transactions that may stop anywhere and go on the next
+ * time. Cutting off takes the table's lock for some milliseconds and gives way to whoever waits for it.
+ *
+ * @param admin as the owner of the table
+ * @returns the room before and after
+ */
+export async function compactPostings(
+  admin: Pick<AdminConnection, "query">,
+): Promise<{ readonly before: PostingsRoom; readonly after: PostingsRoom }> {
+  const before = await roomOf(admin);
+  let room = before;
+  for (let round = 0; round < MAX_ROUNDS && (hasLoosePages(room) || hasLooseBytes(room)); round++) {
+    // First of all room becomes free: what is dead may be most of what there is.
+    await admin.query(vacuumPostings());
+    room = await roomOf(admin);
+    if (hasLooseBytes(room)) await inBatches(admin, 0, room.pages, moveOutOfLine);
+    if (hasLoosePages(room)) await inBatches(admin, Math.ceil(room.neededPages * TOLERANCE), room.pages, movePostings);
+    await admin.query(vacuumPostings());
+    room = await roomOf(admin);
+  }
+  if (hasLooseIndex(room)) await admin.query(reindexPostings());
+  return { before, after: await roomOf(admin) };
+}
+
+async function inBatches(
+  admin: Pick<AdminConnection, "query">,
+  from: number,
+  to: number,
+  move: (fromPage: number, toPage: number) => Statement,
+): Promise<void> {
+  for (let page = from; page < to; page += PAGES_BATCH) await admin.query(move(page, Math.min(page + PAGES_BATCH, to)));
+}
+
+async function roomOf(admin: Pick<AdminConnection, "query">): Promise<PostingsRoom> {
+  const [room] = await admin.query(postingsRoom());
+  if (room === undefined) throw new Error("an aggregate has one row");
+  return room;
+}

@@ -1,0 +1,67 @@
+import { compile, noRows, type Statement, sql } from "./sql.ts";
+
+/** The statements that give back room in `pgrcp.postings`, for its owner, across tenants. */
+
+/** Of a page; what stays free of one for blocks that grow in place is the table's fillfactor. */
+const PAGE_BYTES = 8_192;
+
+/** How much room the table takes, and how much its rows would take in new pages. */
+export interface PostingsRoom {
+  /** Pages of the table itself, and how many of them new ones would be. */
+  readonly pages: number;
+  readonly neededPages: number;
+  /** Bytes of blocks that do not fit into a row and lie out of line, as they are and as they would be. */
+  readonly outBytes: number;
+  readonly neededOutBytes: number;
+  readonly indexBytes: number;
+  readonly neededIndexBytes: number;
+}
+
+/** A row over this is kept out of line: `toast_tuple_target`. */
+const IN_ROW_BYTES = 8_000;
+
+/** One row. Reads the whole table, but no block that lies out of line. */
+export function postingsRoom(): Statement<PostingsRoom> {
+  return compile(
+    sql`with sizes as (
+  select octet_length(tenant_id) + octet_length(corpus) + octet_length(term) as key, octet_length(packed) + octet_length(wide) as bytes from pgrcp.postings
+), needed as (
+  select coalesce(sum(56 + key + case when bytes <= ${IN_ROW_BYTES}::int then bytes else 18 end), 0) as rows, coalesce(sum(bytes) filter (where bytes > ${IN_ROW_BYTES}::int), 0) as out, coalesce(sum(28 + key), 0) as keys from sizes
+)
+select pg_relation_size('pgrcp.postings') / ${PAGE_BYTES}::int as pages, ceil(needed.rows / (0.8 * ${PAGE_BYTES}::int))::bigint as needed_pages,
+  coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) as out_bytes, (needed.out * 1.1)::bigint as needed_out_bytes,
+  pg_indexes_size('pgrcp.postings') as index_bytes, (needed.keys / 0.9)::bigint as needed_index_bytes
+from needed, pg_class c where c.oid = 'pgrcp.postings'::regclass`,
+    (row) => ({
+      pages: row.pages as number,
+      neededPages: row.needed_pages as number,
+      outBytes: row.out_bytes as number,
+      neededOutBytes: row.needed_out_bytes as number,
+      indexBytes: row.index_bytes as number,
+      neededIndexBytes: row.needed_index_bytes as number,
+    }),
+  );
+}
+
+/** The rows of some pages are written again, into the first pages with room: right after a vacuum those are the lowest. */
+export function movePostings(fromPage: number, toPage: number): Statement {
+  return compile(
+    sql`with moved as (delete from pgrcp.postings where ctid >= ${`(${fromPage},0)`}::tid and ctid < ${`(${toPage},0)`}::tid returning tenant_id, corpus, term, block, n, packed, wide)
+insert into pgrcp.postings (tenant_id, corpus, term, block, n, packed, wide) select tenant_id, corpus, term, block, n, packed, wide from moved`,
+    noRows,
+  );
+}
+
+/** As `movePostings`, of bytes that lie out of line: the rows stay where they are. */
+export function moveOutOfLine(fromPage: number, toPage: number): Statement {
+  return compile(
+    sql`update pgrcp.postings set packed = packed || ''::bytea where ctid >= ${`(${fromPage},0)`}::tid and ctid < ${`(${toPage},0)`}::tid and octet_length(packed) + octet_length(wide) > ${IN_ROW_BYTES}::int`,
+    noRows,
+  );
+}
+
+/** Makes room that dead rows took usable again, and gives back pages at the end that are empty. Nobody waits for it. */
+export const vacuumPostings = (): Statement => compile(sql`vacuum pgrcp.postings`, noRows);
+
+/** Builds the index anew beside the old one. */
+export const reindexPostings = (): Statement => compile(sql`reindex index concurrently pgrcp.postings_pkey`, noRows);
