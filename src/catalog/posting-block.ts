@@ -12,7 +12,9 @@ const BLOCK_BITS = 12;
 export const BLOCK_SIZE = 1 << BLOCK_BITS;
 
 const MAX_FREQUENCY = 0xff;
-const MAX_LENGTH = 0xfff;
+const LENGTH_BITS = 12;
+/** Of a length that a packed posting holds. */
+export const MAX_LENGTH = 0xfff;
 const POSTING_BYTES = 4;
 const WIDE_BYTES = 10;
 
@@ -31,6 +33,17 @@ export interface PostingBlock {
   readonly block: number;
   readonly packed: Uint8Array;
   readonly wide: Uint8Array;
+}
+
+/** A row as scoring reads it. Bytes are in base64, because not every block that was read is decoded. */
+export interface TermBlock {
+  readonly term: string;
+  readonly block: number;
+  /** Postings in it. */
+  readonly n: number;
+  /** Undefined where none of them can be ranked and all of them are in the version. */
+  readonly packed: string | undefined;
+  readonly wide: string;
 }
 
 export const blockOf = (chunkNo: number): number => chunkNo >>> BLOCK_BITS;
@@ -88,6 +101,25 @@ export function forEachPosting(
     else visit(offset, full.frequency, full.length);
   }
 }
+
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
+/** A block's postings as numbers, in the order of writing, for `offsetOf`, `frequencyOf` and `lengthOf`. */
+export function readPostings({ n, packed = "" }: TermBlock): Uint32Array {
+  const postings = new Uint32Array(n);
+  const bytes = Buffer.from(postings.buffer);
+  bytes.write(packed, "base64");
+  if (IS_LITTLE_ENDIAN) bytes.swap32();
+  return postings;
+}
+
+export function decodeBlock({ term, block, packed = "", wide }: Omit<TermBlock, "n">): PostingBlock {
+  return { term, block, packed: Buffer.from(packed, "base64"), wide: Buffer.from(wide, "base64") };
+}
+
+export const offsetOf = (posting: number): number => posting >>> 20;
+export const frequencyOf = (posting: number): number => (posting >>> LENGTH_BITS) & MAX_FREQUENCY;
+export const lengthOf = (posting: number): number => posting & MAX_LENGTH;
 
 /** The block less the postings of some chunks; the others keep their order and their bytes. */
 export function withoutChunks(block: PostingBlock, gone: { has(chunkNo: number): boolean }): PostingBlock {

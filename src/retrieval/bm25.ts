@@ -1,10 +1,15 @@
 import {
   BLOCK_SIZE,
   blockOf,
+  decodeBlock,
   firstChunkOf,
   forEachPosting,
-  type PostingBlock,
-  postingsIn,
+  frequencyOf,
+  lengthOf,
+  MAX_LENGTH,
+  offsetOf,
+  readPostings,
+  type TermBlock,
 } from "../catalog/posting-block.ts";
 import { type ChunkSet, hasOffset } from "./chunk-set.ts";
 import { pauseEvery } from "./pause.ts";
@@ -12,12 +17,16 @@ import { type ScoredChunks, TopScores } from "./top-scores.ts";
 
 const K1 = 1.2;
 const B = 0.75;
+/** Sums of bounds and of scores are rounded apart: a bound is taken for this much more than it is. */
+const SLACK = 1 + 1e-9;
+/** To find a posting takes as long as to score this many. */
+const FINDING_COST = 16;
 
 export interface Bm25Query {
   /** How often the query says each term. */
   readonly terms: ReadonlyMap<string, number>;
-  /** Every block of those terms in the corpus; blocks of other terms count for nothing. */
-  readonly blocks: readonly PostingBlock[];
+  /** Every block of those terms in the corpus that has chunks of the version; blocks of other terms count for nothing. */
+  readonly blocks: readonly TermBlock[];
   /** Chunks that the version of the corpus has: BM25's N. */
   readonly liveChunks: number;
   /** Their mean length in terms. */
@@ -45,25 +54,19 @@ export interface Bm25Result extends ScoredChunks {
  * idf = ln(1 + (N - df + 0.5) / (df + 0.5)). A term that the query says twice counts twice.
  *
  * The document frequency df is counted here, over the chunks of the version read, so it is exact for each version. Scores are
- * finite and above 0, and the same query gives the same ones to the last bit. Gives way to other work every few milliseconds.
+ * finite and above 0, and the same query gives the same ones to the last bit. What cannot be among the best any more is not worked
+ * out: a term adds less than its idf · (k1 + 1), so chunks that have only common terms are passed over once the best are known to be
+ * above what those can come to. Gives way to other work every few milliseconds.
  *
  * @returns the best `limit` and what ties with the last of them, as `TopScores` keeps them; a chunk without a term is never there
  * @throws the signal's reason when it aborts
- * @see Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009
+ * @see Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; Turtle & Flood, Query Evaluation:
+ *   Strategies and Optimizations, 1995 (MaxScore)
  */
 export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
   const pause = pauseEvery(query.signal);
-  const blocksOf = new Map<string, PostingBlock[]>([...query.terms.keys()].map((term) => [term, []]));
-  for (const block of query.blocks) blocksOf.get(block.term)?.push(block);
-
   const byNumber = new Map<number, WeightedBlock[]>();
-  for (const [term, blocks] of blocksOf) {
-    let frequency = 0;
-    for (const block of blocks) {
-      frequency += liveIn(block, query);
-      await pause();
-    }
-    const weight = (query.terms.get(term) ?? 0) * inverseDocumentFrequency(frequency, query.liveChunks) * (K1 + 1);
+  for (const { weight, blocks } of await weighTerms(query, pause)) {
     for (const block of blocks) {
       const together = byNumber.get(block.block);
       if (together === undefined) byNumber.set(block.block, [{ block, weight }]);
@@ -73,45 +76,68 @@ export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
 
   const top = new TopScores(query.limit);
   const asked = new AskedScores(query.scoresOf ?? []);
-  const lengthNorm = lengthNormFor(query.averageLength);
-  const scores = new Float64Array(BLOCK_SIZE);
-  for (const number of [...byNumber.keys()].sort((a, b) => a - b)) {
+  const scorer = new BlockScorer(query.averageLength);
+  for (const [number, blocks] of [...byNumber].sort(([a], [b]) => a - b)) {
     if (query.allowed !== undefined && query.allowed.page(number) === undefined) continue;
-    scores.fill(0);
-    for (const { block, weight } of byNumber.get(number) ?? []) {
-      forEachPosting(block, (offset, frequency, length) => {
-        scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + lengthNorm(length));
-      });
-      await pause();
-    }
-    // Asking who may be ranked once a chunk, not once a posting.
     const mayRank = rankable(number, query);
-    const first = firstChunkOf(number);
-    for (let offset = 0; offset < BLOCK_SIZE; offset++) {
-      const score = scores[offset] ?? 0;
-      if (score === 0) continue;
-      if (mayRank(offset)) top.offer(first + offset, score);
-      else scores[offset] = 0;
-    }
-    asked.read(number, scores);
+    const threshold = asked.isIn(number) ? Number.NEGATIVE_INFINITY : top.threshold;
+    await scorer.score(blocks, threshold, mayRank, pause);
+    offerBest(number, scorer.scores, mayRank, top);
+    asked.read(number, scorer.scores, mayRank);
   }
   return { ...top.take(), asked: asked.scores };
 }
 
-interface WeightedBlock {
-  readonly block: PostingBlock;
+/** Offers what may be ranked and can be among the best. */
+function offerBest(block: number, scores: Float64Array, mayRank: (offset: number) => boolean, top: TopScores): void {
+  const first = firstChunkOf(block);
+  let least = Math.max(top.threshold, Number.MIN_VALUE);
+  for (let offset = 0; offset < BLOCK_SIZE; offset++) {
+    const score = scores[offset] ?? 0;
+    if (score < least || !mayRank(offset)) continue;
+    top.offer(first + offset, score);
+    least = Math.max(top.threshold, Number.MIN_VALUE);
+  }
+}
+
+interface WeightedTerm {
+  /** More than the term adds to any score. */
   readonly weight: number;
+  readonly blocks: readonly TermBlock[];
+}
+
+interface WeightedBlock {
+  readonly weight: number;
+  readonly block: TermBlock;
+}
+
+/** The terms that the version has, the rarest first; of equally rare ones as the query has them. Scores are added up in this order. */
+async function weighTerms(query: Bm25Query, pause: () => Promise<void> | undefined): Promise<WeightedTerm[]> {
+  const blocksOf = new Map<string, TermBlock[]>([...query.terms.keys()].map((term) => [term, []]));
+  for (const block of query.blocks) blocksOf.get(block.term)?.push(block);
+  const terms: (WeightedTerm & { frequency: number })[] = [];
+  for (const [term, blocks] of blocksOf) {
+    let frequency = 0;
+    for (const block of blocks) {
+      frequency += liveIn(block, query);
+      await pause();
+    }
+    const weight = (query.terms.get(term) ?? 0) * inverseDocumentFrequency(frequency, query.liveChunks) * (K1 + 1);
+    if (frequency > 0) terms.push({ weight, blocks, frequency });
+  }
+  return terms.sort((a, b) => a.frequency - b.frequency);
 }
 
 /** Postings of a block that the version has. */
-function liveIn(block: PostingBlock, { nextChunk, closed }: Bm25Query): number {
-  const first = firstChunkOf(block.block);
+function liveIn(block: TermBlock, { nextChunk, closed }: Bm25Query): number {
+  const end = nextChunk - firstChunkOf(block.block);
   const page = closed.page(block.block);
-  if (page === undefined && first + BLOCK_SIZE <= nextChunk) return postingsIn(block);
+  if (block.packed === undefined || (page === undefined && end >= BLOCK_SIZE)) return block.n;
   let live = 0;
-  forEachPosting(block, (offset) => {
-    if (first + offset < nextChunk && !hasOffset(page, offset)) live++;
-  });
+  for (const posting of readPostings(block)) {
+    const offset = offsetOf(posting);
+    if (offset < end && !hasOffset(page, offset)) live++;
+  }
   return live;
 }
 
@@ -132,9 +158,93 @@ function inverseDocumentFrequency(frequency: number, liveChunks: number): number
   return Math.log(1 + (total - frequency + 0.5) / (frequency + 0.5));
 }
 
-function lengthNormFor(averageLength: number): (length: number) => number {
-  const perTerm = averageLength > 0 ? (K1 * B) / averageLength : 0;
-  return (length) => K1 * (1 - B) + perTerm * length;
+/** Scores the chunks of one block after the other. */
+class BlockScorer {
+  /** By offset in the block. */
+  readonly scores = new Float64Array(BLOCK_SIZE);
+  readonly #perTerm: number;
+  /** Of each length that a posting has room for. */
+  readonly #lengthNorms: Float64Array;
+
+  constructor(averageLength: number) {
+    this.#perTerm = averageLength > 0 ? (K1 * B) / averageLength : 0;
+    this.#lengthNorms = Float64Array.from({ length: MAX_LENGTH + 1 }, (_, length) => this.#lengthNorm(length));
+  }
+
+  /**
+   * Leaves the score of each chunk that may be ranked and comes to the threshold; another's may be too low.
+   *
+   * @param blocks the rarest term's first
+   */
+  async score(
+    blocks: readonly WeightedBlock[],
+    threshold: number,
+    mayRank: (offset: number) => boolean,
+    pause: () => Promise<void> | undefined,
+  ): Promise<void> {
+    this.scores.fill(0);
+    for (const [index, { block, weight }] of blocks.entries()) {
+      const bound = blocks.slice(index).reduceRight((sum, later) => sum + later.weight, 0);
+      const isBelow = bound * SLACK < threshold;
+      const within = isBelow ? this.#within(threshold - bound * SLACK, block.n / FINDING_COST, mayRank) : undefined;
+      if (within?.length === 0) return;
+      this.#add(block, weight, within);
+      await pause();
+    }
+  }
+
+  /** Chunks whose score so far comes to `least`; undefined when there are more than `most`. */
+  #within(least: number, most: number, mayRank: (offset: number) => boolean): number[] | undefined {
+    const offsets: number[] = [];
+    for (let offset = 0; offset < BLOCK_SIZE; offset++) {
+      if ((this.scores[offset] ?? 0) * SLACK < least || !mayRank(offset)) continue;
+      if (offsets.length >= most) return undefined;
+      offsets.push(offset);
+    }
+    return offsets;
+  }
+
+  /** @param within the chunks that it is about, in ascending order; absent = all. Others may be added to as well */
+  #add(block: TermBlock, weight: number, within: readonly number[] | undefined): void {
+    const { scores } = this;
+    if (block.wide !== "") {
+      forEachPosting(decodeBlock(block), (offset, frequency, length) => {
+        scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + this.#lengthNorm(length));
+      });
+      return;
+    }
+    const all = readPostings(block);
+    const postings = within === undefined ? all : postingsOf(all, within);
+    for (let index = 0; index < postings.length; index++) {
+      const posting = postings[index] ?? 0;
+      const offset = offsetOf(posting);
+      const frequency = frequencyOf(posting);
+      const norm = this.#lengthNorms[lengthOf(posting)] ?? 0;
+      scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + norm);
+    }
+  }
+
+  #lengthNorm(length: number): number {
+    return K1 * (1 - B) + this.#perTerm * length;
+  }
+}
+
+/** Those of the postings that are of some chunks. Both are in ascending order of offset. */
+function postingsOf(postings: Uint32Array, offsets: readonly number[]): number[] {
+  const found: number[] = [];
+  let from = 0;
+  for (const offset of offsets) {
+    let end = postings.length;
+    while (from < end) {
+      const middle = (from + end) >>> 1;
+      if (offsetOf(postings[middle] ?? 0) < offset) from = middle + 1;
+      else end = middle;
+    }
+    const posting = postings[from];
+    if (posting === undefined) break;
+    if (offsetOf(posting) === offset) found.push(posting);
+  }
+  return found;
 }
 
 /** Picks the scores of certain chunks out of each block's. */
@@ -153,7 +263,12 @@ class AskedScores {
     }
   }
 
-  read(block: number, scores: Float64Array): void {
-    for (const { offset, index } of this.#places.get(block) ?? []) this.scores[index] = scores[offset] ?? 0;
+  isIn(block: number): boolean {
+    return this.#places.has(block);
+  }
+
+  read(block: number, scores: Float64Array, mayRank: (offset: number) => boolean): void {
+    for (const { offset, index } of this.#places.get(block) ?? [])
+      this.scores[index] = mayRank(offset) ? (scores[offset] ?? 0) : 0;
   }
 }

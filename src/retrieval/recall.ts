@@ -1,19 +1,10 @@
 import type { Corpus } from "../catalog/corpus.ts";
-import type { PostingBlock } from "../catalog/posting-block.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { isSamePlace } from "../sql/place.ts";
-import { loadPostings } from "../sql/postings.ts";
-import {
-  type CorpusState,
-  chunksByNumber,
-  chunksPassing,
-  closedChunks,
-  corpusState,
-  type DenseRow,
-  nearestChunks,
-} from "../sql/recall.ts";
+import { type CorpusState, chunksByNumber, corpusState, type DenseRow, nearestChunks } from "../sql/recall.ts";
+import { postingsOfTerms, type SparseRow } from "../sql/recall-sparse.ts";
 import type { Statement } from "../sql/sql.ts";
 import type { ReadPoint } from "../sql/visible.ts";
 import { type Bm25Result, scoreBm25 } from "./bm25.ts";
@@ -40,9 +31,7 @@ export interface Question {
 interface FirstLook {
   readonly state: CorpusState;
   readonly dense: readonly DenseRow[];
-  readonly blocks: readonly PostingBlock[];
-  readonly closed: readonly number[];
-  readonly allowed: readonly number[] | undefined;
+  readonly sparse: readonly SparseRow[];
 }
 
 /**
@@ -68,12 +57,12 @@ export async function recall(
   if (look === undefined) return undefined;
   const sparse = await scoreBm25({
     terms,
-    blocks: look.blocks,
+    blocks: look.sparse.filter((row) => row.kind === "postings"),
     liveChunks: look.state.liveChunks,
     averageLength: look.state.liveChunks === 0 ? 0 : look.state.liveLength / look.state.liveChunks,
     nextChunk: look.state.nextChunk,
-    closed: new ChunkSet(look.closed),
-    allowed: look.allowed === undefined ? undefined : new ChunkSet(look.allowed),
+    closed: new ChunkSet(look.sparse.filter((row) => row.kind === "closed")),
+    allowed: plan.filter && new ChunkSet(look.sparse.filter((row) => row.kind === "allowed")),
     limit: plan.candidateK,
     scoresOf: look.dense.map((row) => row.chunkNo),
     signal: context.limits.signal,
@@ -111,19 +100,10 @@ interface Asked {
 /** Looks again where the corpus has moved since it was looked up: in a partition that it has left there is nothing. */
 async function firstLook(asked: Asked, context: RetrievalContext): Promise<FirstLook | undefined> {
   const { plan, corpus, at, vector, terms } = asked;
-  const isSparse = terms.length > 0;
   const none: readonly Statement<never>[] = [];
   const dense = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
-  const postings = isSparse ? [loadPostings(corpus.tenantId, corpus.name, terms)] : none;
-  const closed = isSparse ? [closedChunks(corpus, at)] : none;
-  const allowed = isSparse && plan.filter !== undefined ? [chunksPassing(corpus, at, plan.filter)] : none;
-  const statements: readonly Statement<unknown>[] = [
-    corpusState(corpus, at),
-    ...dense,
-    ...postings,
-    ...closed,
-    ...allowed,
-  ];
+  const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan.filter)];
+  const statements: readonly Statement<unknown>[] = [corpusState(corpus, at), ...dense, ...sparse];
 
   const rows: readonly (readonly unknown[])[] = await context.database.read(
     "reader",
@@ -138,9 +118,7 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   const [state] = take([corpusState(corpus, at)]) ?? [];
   const look = {
     dense: take(dense) ?? [],
-    blocks: take(postings) ?? [],
-    closed: take(closed)?.[0] ?? [],
-    allowed: take(allowed)?.[0],
+    sparse: take(sparse) ?? [],
   };
   if (state === undefined) return undefined;
   if (isSamePlace(state.place, corpus)) return { state, ...look };

@@ -1,5 +1,5 @@
 import type { CorpusName, TenantId } from "../catalog/corpus.ts";
-import { type PostingBlock, postingsIn } from "../catalog/posting-block.ts";
+import { decodeBlock, type PostingBlock, postingsIn } from "../catalog/posting-block.ts";
 import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
@@ -21,12 +21,8 @@ export function postingRows(rows: readonly PostingBlock[]): Sql {
  */
 export const postingColumns = sql`term, block, encode(packed, 'base64') as packed, encode(wide, 'base64') as wide`;
 
-export const toPosting = (row: Readonly<Record<string, unknown>>): PostingBlock => ({
-  term: row.term as string,
-  block: row.block as number,
-  packed: Buffer.from(row.packed as string, "base64"),
-  wide: Buffer.from(row.wide as string, "base64"),
-});
+export const toPosting = (row: Readonly<Record<string, unknown>>): PostingBlock =>
+  decodeBlock(row as { term: string; block: number; packed: string; wide: string });
 
 /**
  * Adds blocks to the index: a new term gets a row, a known one's bytes grow at the end. The chunks must be new to the corpus,
@@ -47,18 +43,5 @@ on conflict (tenant_id, corpus, term, block) do update
 set n = kept.n + excluded.n, packed = kept.packed || excluded.packed, wide = kept.wide || excluded.wide
 where kept.tenant_id = ${tenantId}`,
     noRows,
-  );
-}
-
-/** Every block of some terms, in no order. A term that the corpus does not have gives no row. */
-export function loadPostings(
-  tenantId: TenantId,
-  corpus: CorpusName,
-  terms: readonly string[],
-): Statement<PostingBlock> {
-  return compile(
-    sql`select ${postingColumns} from pgrcp.postings
-where tenant_id = ${tenantId} and corpus = ${corpus} and term = any(${terms}::text[])`,
-    toPosting,
   );
 }

@@ -39,12 +39,15 @@ export function vectorLiteral(vector: Float32Array): string {
   return literal;
 }
 
-const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.tenantId} and v.corpus = ${corpus.name}`;
+/** The versions of a corpus, `v`. */
+export const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.tenantId} and v.corpus = ${corpus.name}`;
 
-const ofCorpus = (corpus: Corpus): Sql =>
+/** The chunks of a corpus. */
+export const ofCorpus = (corpus: Corpus): Sql =>
   sql`tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and placement${isIn(corpus)}`;
 
-const matching = (filter: ResolvedFilter | undefined): Sql =>
+/** The chunks that pass a filter, after another condition. */
+export const matching = (filter: ResolvedFilter | undefined): Sql =>
   filter === undefined ? sql`` : sql` and ${filterToSql(filter)}`;
 
 export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
@@ -98,28 +101,6 @@ export function chunksByNumber(
   return compile(
     sql`select chunk_no, doc_id, ordinal, ${similarity} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any(${chunkNos}::int[])`,
     denseRow,
-  );
-}
-
-const chunkNumbers = (row: Readonly<Record<string, unknown>>): readonly number[] => row.chunk_nos as number[];
-
-/** One row: numbers of chunks that the read point does not see any more. BM25 leaves them out while it decodes. */
-export function closedChunks(corpus: Corpus, at: ReadPoint): Statement<readonly number[]> {
-  const closed =
-    at.pin === undefined
-      ? sql`removed_version is not null`
-      : sql`removed_version <= (select v.version from pgrcp.corpus_versions v where ${versionsOf(corpus)} and v.token = ${at.pin})`;
-  return compile(
-    sql`select coalesce(array_agg(chunk_no), '{}') as chunk_nos from pgrcp.chunks where ${ofCorpus(corpus)} and ${closed}`,
-    chunkNumbers,
-  );
-}
-
-/** One row: numbers of the visible chunks that pass a filter. */
-export function chunksPassing(corpus: Corpus, at: ReadPoint, filter: ResolvedFilter): Statement<readonly number[]> {
-  return compile(
-    sql`select coalesce(array_agg(chunk_no), '{}') as chunk_nos from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)}`,
-    chunkNumbers,
   );
 }
 

@@ -20,7 +20,6 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "idempotency.ts of: tenant_id = $": undefined,
   "postings.ts appendPostings: kept.tenant_id = $":
     "the row in conflict has the same key, which begins with the tenant",
-  "postings.ts loadPostings: tenant_id = $": undefined,
   "quotas.ts selectOwnQuotas: tenant_id = $": "nobody has a quota here",
   "quotas.ts lockQuotas: tenant_id = $": "nobody has a quota here",
   "quotas.ts selectKept: tenant_id = $": "nobody has a quota here",
@@ -32,6 +31,7 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "recall.ts versionsOf: v.tenant_id = $": undefined,
   "recall.ts corpusState: c.tenant_id = $": "the embedded database has every corpus in the shared partition",
   "recall.ts ofCorpus: tenant_id = $": undefined,
+  "recall-sparse.ts postingsOfTerms: tenant_id = $": undefined,
   "recall.ts documentOf: d.tenant_id = c.tenant_id": undefined,
   "recall.ts textOf: t.tenant_id = c.tenant_id": undefined,
   "recall.ts byNumber: c.tenant_id = $": undefined,

@@ -1,18 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type PostingBlock, packPostings } from "../../src/catalog/posting-block.ts";
+import { packPostings, type TermBlock } from "../../src/catalog/posting-block.ts";
 import { countTerms } from "../../src/catalog/tokenize.ts";
 import { type Bm25Query, type Bm25Result, scoreBm25 } from "../../src/retrieval/bm25.ts";
-import { ChunkSet } from "../../src/retrieval/chunk-set.ts";
 import { MAX_TIES } from "../../src/retrieval/top-scores.ts";
+import { chunkSet, termBlocks } from "../support/bm25-input.ts";
 
 interface Chunk {
   readonly chunkNo: number;
   readonly terms: readonly string[];
 }
 
-const blocksOf = (chunks: readonly Chunk[]): PostingBlock[] =>
-  packPostings(chunks.map(({ chunkNo, terms }) => ({ chunkNo, length: terms.length, counts: countTerms(terms) })));
+const blocksOf = (chunks: readonly Chunk[]): TermBlock[] =>
+  termBlocks(
+    packPostings(chunks.map(({ chunkNo, terms }) => ({ chunkNo, length: terms.length, counts: countTerms(terms) }))),
+  );
 
 const chunk = (chunkNo: number, text: string): Chunk => ({ chunkNo, terms: text.split(" ") });
 
@@ -30,7 +32,7 @@ function score(chunks: readonly Chunk[], query: string, options: Options = {}): 
     liveChunks: visible.length,
     averageLength: visible.reduce((sum, one) => sum + one.terms.length, 0) / visible.length,
     nextChunk,
-    closed: new ChunkSet(closed),
+    closed: chunkSet(closed),
     limit: 10,
     signal: new AbortController().signal,
     ...rest,
@@ -83,11 +85,11 @@ test("closed and later chunks are neither ranked nor counted", async () => {
 test("a filter hides chunks and leaves the others' scores as they are", async () => {
   const chunks = [chunk(0, "x a"), chunk(1, "x b"), chunk(2, "c d"), chunk(9000, "x")];
 
-  const result = await score(chunks, "x", { allowed: new ChunkSet([1, 2]) });
+  const result = await score(chunks, "x", { allowed: chunkSet([1, 2]) });
 
   expect(ranking(result)).toEqual([1]);
   expect(result.scores[0]).toBe((await score(chunks, "x")).scores[1]);
-  expect(ranking(await score(chunks, "x", { allowed: new ChunkSet() }))).toEqual([]);
+  expect(ranking(await score(chunks, "x", { allowed: chunkSet([]) }))).toEqual([]);
 });
 
 test("the limit cuts the list, but not between equal scores", async () => {
@@ -174,7 +176,7 @@ describe("against a plain reading of the documents", () => {
             nextChunk,
             limit,
             scoresOf: chunks.map((one) => one.chunkNo),
-            ...(filtered && { allowed: new ChunkSet(chunks.filter((one) => one.allowed).map((one) => one.chunkNo)) }),
+            ...(filtered && { allowed: chunkSet(chunks.filter((one) => one.allowed).map((one) => one.chunkNo)) }),
           });
 
           const found = new Map(ranking(result).map((chunkNo, index) => [chunkNo, result.scores[index] ?? 0]));
@@ -203,15 +205,17 @@ describe("against a plain reading of the documents", () => {
 
 describe("two million postings", () => {
   const length = (chunkNo: number) => 60 + ((chunkNo * 7919) % 300);
-  const blocks = packPostings(
-    Array.from({ length: 1_000_000 }, (_, chunkNo) => ({
-      chunkNo,
-      length: length(chunkNo),
-      counts: new Map([
-        ["x", 1 + (chunkNo % 7)],
-        ["y", 1],
-      ]),
-    })),
+  const blocks = termBlocks(
+    packPostings(
+      Array.from({ length: 1_000_000 }, (_, chunkNo) => ({
+        chunkNo,
+        length: length(chunkNo),
+        counts: new Map([
+          ["x", 1 + (chunkNo % 7)],
+          ["y", 1],
+        ]),
+      })),
+    ),
   );
   const query = (signal: AbortSignal): Bm25Query => ({
     terms: countTerms(["x", "y"]),
@@ -219,7 +223,7 @@ describe("two million postings", () => {
     liveChunks: 1_000_000,
     averageLength: 209.5,
     nextChunk: 1_000_000,
-    closed: new ChunkSet([999_999]),
+    closed: chunkSet([999_999]),
     limit: 100,
     signal,
   });

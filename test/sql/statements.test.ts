@@ -53,14 +53,13 @@ import {
   chunkDates,
   chunkPassages,
   chunksByNumber,
-  chunksPassing,
   chunkVectors,
-  closedChunks,
   corpusState,
   documentPrints,
   hitRows,
   nearestChunks,
 } from "../../src/sql/recall.ts";
+import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
 import { type RefusedCalls, recordRefusals } from "../../src/sql/refusals.ts";
 import {
   deleteChunks,
@@ -271,10 +270,10 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-document-prints": ["reader", documentPrints(CORPUS, [7, 4])],
   "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
   "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
-  "recall-closed-chunks": ["reader", closedChunks(CORPUS, NEWEST)],
-  "recall-closed-chunks-pinned": ["reader", closedChunks(CORPUS, PINNED)],
-  "recall-chunks-passing": ["reader", chunksPassing(CORPUS, NEWEST, filter)],
-  "recall-chunks-passing-pinned": ["reader", chunksPassing(CORPUS, PINNED, filter)],
+  "recall-postings": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell", "it's"], undefined)],
+  "recall-postings-filtered": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell"], filter)],
+  "recall-postings-pinned": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], undefined)],
+  "recall-postings-pinned-filtered": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], filter)],
   "write-lock-corpus": ["adder", lockCorpus(KEY)],
   "write-close-documents": ["deleter", closeDocuments(KEY, ["a", "it's"], 8)],
   "write-close-chunks": ["deleter", closeChunks(KEY, CORPUS, ["a", "it's"], 8)],
