@@ -83,7 +83,8 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "maintain",
-    summary: "give large corpora a partition and a graph of their own, and take them from small ones",
+    summary:
+      "give large corpora a partition and a graph of their own, take them from small ones, and compact the postings",
     load: async () => (await import("./maintain.ts")).registerMaintain,
   },
   {

@@ -6,6 +6,7 @@ import { serverFacts } from "../db/catalog-facts.ts";
 import { openPostgresMaintainer } from "../db/operator-database.ts";
 import { connectFailure } from "../db/pg-errors.ts";
 import { hasSafeParallelBuild } from "../db/server-checks.ts";
+import { bytesOf, compactPostings } from "../maintenance/compact-postings.ts";
 import { type Placed, type PlacingEvent, placeCorpora } from "../maintenance/place-corpora.ts";
 import { addConfigOption, type ConfigOption, configOf } from "./config-option.ts";
 import { formatFailure, toFailure } from "./exit.ts";
@@ -18,10 +19,12 @@ interface Options extends ConfigOption {
   readonly json?: boolean;
 }
 
-/** `pgrcp maintain`: where each corpus's chunks are, and its graph. */
+/** `pgrcp maintain`: where each corpus's chunks are, its graph, and the room that postings take. */
 export function registerMaintain(program: Command): void {
   addConfigOption(program.command("maintain"))
-    .description("give large corpora a partition and a graph of their own, and take them from small ones")
+    .description(
+      "give large corpora a partition and a graph of their own, take them from small ones, and compact the postings",
+    )
     .option("--every <time>", "go on, with so long between two rounds: 30s, 10m or 2h", parseTime)
     .option("--json", "one JSON object a line for each thing done")
     .addHelpText(
@@ -64,6 +67,7 @@ async function runRound(url: string, config: Config, { json }: Options, signal: 
     const settings = await settingsOf(admin, config);
     for await (const done of placeCorpora(admin, { settings, signal, report: (event) => show(event, progress) }))
       process.stdout.write(json === true ? `${JSON.stringify(done)}\n` : lineOf(done));
+    if (!signal.aborted) await compact(admin, json, signal);
   } catch (error) {
     const { user } = config.database.operator;
     throw connectFailure(error, { url, user, password: "database.operator.password" });
@@ -71,6 +75,19 @@ async function runRound(url: string, config: Config, { json }: Options, signal: 
     progress.finish();
     await admin.close();
   }
+}
+
+async function compact(admin: AdminConnection, json: boolean | undefined, signal: AbortSignal): Promise<void> {
+  const room = await compactPostings(admin, signal);
+  const [before, after] = [bytesOf(room.before), bytesOf(room.after)];
+  if (after >= before) return;
+  const done = { did: "compacted the postings", bytesBefore: before, bytesAfter: after };
+  const megabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
+  process.stdout.write(
+    json === true
+      ? `${JSON.stringify(done)}\n`
+      : `postings: ${megabytes(before)} MB before, ${megabytes(after)} MB after compaction\n`,
+  );
 }
 
 async function settingsOf(admin: AdminConnection, { retrieval, maintenance }: Config) {

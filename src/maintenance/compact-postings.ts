@@ -26,6 +26,10 @@ const hasLooseBytes = ({ outBytes, neededOutBytes }: PostingsRoom): boolean =>
 const hasLooseIndex = ({ indexBytes, neededIndexBytes }: PostingsRoom): boolean =>
   indexBytes > neededIndexBytes * 2 + FEW_PAGES * PAGE_BYTES;
 
+/** All that the table takes. */
+export const bytesOf = ({ pages, outBytes, indexBytes }: PostingsRoom): number =>
+  pages * PAGE_BYTES + outBytes + indexBytes;
+
 /**
  * Gives back the room that postings no longer need: what blocks left behind that grew a document at a time, and what was collected.
  * Rows at the end of the table are written again at its beginning, the end is cut off, and the index is built anew beside the old one.
@@ -34,33 +38,31 @@ const hasLooseIndex = ({ indexBytes, neededIndexBytes }: PostingsRoom): boolean 
  * time. Cutting off takes the table's lock for some milliseconds and gives way to whoever waits for it.
  *
  * @param admin as the owner of the table
+ * @param signal ends it between two transactions
  * @returns the room before and after
  */
 export async function compactPostings(
   admin: Pick<AdminConnection, "query">,
+  signal?: AbortSignal,
 ): Promise<{ readonly before: PostingsRoom; readonly after: PostingsRoom }> {
   const before = await roomOf(admin);
   let room = before;
+  const move = async (from: number, to: number, statement: (fromPage: number, toPage: number) => Statement) => {
+    for (let page = from; page < to && signal?.aborted !== true; page += PAGES_BATCH)
+      await admin.query(statement(page, Math.min(page + PAGES_BATCH, to)));
+  };
   for (let round = 0; round < MAX_ROUNDS && (hasLoosePages(room) || hasLooseBytes(room)); round++) {
+    if (signal?.aborted === true) break;
     // First of all room becomes free: what is dead may be most of what there is.
     await admin.query(vacuumPostings());
     room = await roomOf(admin);
-    if (hasLooseBytes(room)) await inBatches(admin, 0, room.pages, moveOutOfLine);
-    if (hasLoosePages(room)) await inBatches(admin, Math.ceil(room.neededPages * TOLERANCE), room.pages, movePostings);
+    if (hasLooseBytes(room)) await move(0, room.pages, moveOutOfLine);
+    if (hasLoosePages(room)) await move(Math.ceil(room.neededPages * TOLERANCE), room.pages, movePostings);
     await admin.query(vacuumPostings());
     room = await roomOf(admin);
   }
-  if (hasLooseIndex(room)) await admin.query(reindexPostings());
+  if (hasLooseIndex(room) && signal?.aborted !== true) await admin.query(reindexPostings());
   return { before, after: await roomOf(admin) };
-}
-
-async function inBatches(
-  admin: Pick<AdminConnection, "query">,
-  from: number,
-  to: number,
-  move: (fromPage: number, toPage: number) => Statement,
-): Promise<void> {
-  for (let page = from; page < to; page += PAGES_BATCH) await admin.query(move(page, Math.min(page + PAGES_BATCH, to)));
 }
 
 async function roomOf(admin: Pick<AdminConnection, "query">): Promise<PostingsRoom> {

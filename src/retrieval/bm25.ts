@@ -21,6 +21,8 @@ const B = 0.75;
 const SLACK = 1 + 1e-9;
 /** To find a posting takes as long as to score this many. */
 const FINDING_COST = 16;
+/** Chunks of a block that are listed as they are found; where there are more, going over the whole block is no dearer. */
+const MAX_LISTED = 256;
 
 export interface Bm25Query {
   /** How often the query says each term. */
@@ -81,23 +83,12 @@ export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
     if (query.allowed !== undefined && query.allowed.page(number) === undefined) continue;
     const mayRank = rankable(number, query);
     const threshold = asked.isIn(number) ? Number.NEGATIVE_INFINITY : top.threshold;
-    await scorer.score(blocks, threshold, mayRank, pause);
-    offerBest(number, scorer.scores, mayRank, top);
+    const offsets = await scorer.score(blocks, threshold, mayRank, pause);
+    const first = firstChunkOf(number);
+    for (const offset of offsets) if (mayRank(offset)) top.offer(first + offset, scorer.scores[offset] ?? 0);
     asked.read(number, scorer.scores, mayRank);
   }
   return { ...top.take(), asked: asked.scores };
-}
-
-/** Offers what may be ranked and can be among the best. */
-function offerBest(block: number, scores: Float64Array, mayRank: (offset: number) => boolean, top: TopScores): void {
-  const first = firstChunkOf(block);
-  let least = Math.max(top.threshold, Number.MIN_VALUE);
-  for (let offset = 0; offset < BLOCK_SIZE; offset++) {
-    const score = scores[offset] ?? 0;
-    if (score < least || !mayRank(offset)) continue;
-    top.offer(first + offset, score);
-    least = Math.max(top.threshold, Number.MIN_VALUE);
-  }
 }
 
 interface WeightedTerm {
@@ -175,46 +166,80 @@ class BlockScorer {
    * Leaves the score of each chunk that may be ranked and comes to the threshold; another's may be too low.
    *
    * @param blocks the rarest term's first
+   * @returns offsets in ascending order, all of those chunks' among them
    */
   async score(
     blocks: readonly WeightedBlock[],
     threshold: number,
     mayRank: (offset: number) => boolean,
     pause: () => Promise<void> | undefined,
-  ): Promise<void> {
+  ): Promise<readonly number[]> {
     this.scores.fill(0);
+    // Those that have a score, as long as they are few.
+    let found: number[] | undefined = [];
     for (const [index, { block, weight }] of blocks.entries()) {
       const bound = blocks.slice(index).reduceRight((sum, later) => sum + later.weight, 0);
       const isBelow = bound * SLACK < threshold;
-      const within = isBelow ? this.#within(threshold - bound * SLACK, block.n / FINDING_COST, mayRank) : undefined;
-      if (within?.length === 0) return;
-      this.#add(block, weight, within);
+      const least = threshold - bound * SLACK;
+      const within: number[] | undefined = isBelow
+        ? this.#select(found, least, mayRank, block.n / FINDING_COST)
+        : undefined;
+      if (within?.length === 0) return [];
+      if (within === undefined) found = this.#add(block, weight, found);
+      else this.#addWithin(block, weight, within);
+      found = within ?? found;
       await pause();
     }
+    return this.#select(found, Math.max(threshold, Number.MIN_VALUE), mayRank, BLOCK_SIZE) ?? [];
   }
 
-  /** Chunks whose score so far comes to `least`; undefined when there are more than `most`. */
-  #within(least: number, most: number, mayRank: (offset: number) => boolean): number[] | undefined {
-    const offsets: number[] = [];
+  /** Chunks whose score so far comes to `least`, in ascending order; undefined when there are more than `most`. */
+  #select(
+    among: readonly number[] | undefined,
+    least: number,
+    mayRank: (offset: number) => boolean,
+    most: number,
+  ): number[] | undefined {
+    const comesTo = (offset: number) => (this.scores[offset] ?? 0) * SLACK >= least && mayRank(offset);
+    if (among !== undefined) {
+      const chosen = among.filter(comesTo);
+      return chosen.length > most ? undefined : chosen.sort((a, b) => a - b);
+    }
+    const chosen: number[] = [];
     for (let offset = 0; offset < BLOCK_SIZE; offset++) {
       if ((this.scores[offset] ?? 0) * SLACK < least || !mayRank(offset)) continue;
-      if (offsets.length >= most) return undefined;
-      offsets.push(offset);
+      if (chosen.length >= most) return undefined;
+      chosen.push(offset);
     }
-    return offsets;
+    return chosen;
   }
 
-  /** @param within the chunks that it is about, in ascending order; absent = all. Others may be added to as well */
-  #add(block: TermBlock, weight: number, within: readonly number[] | undefined): void {
+  /** @returns the chunks with a score, where those that had one are listed and they are few still */
+  #add(block: TermBlock, weight: number, found: number[] | undefined): number[] | undefined {
     const { scores } = this;
+    const list = found !== undefined && found.length + block.n <= MAX_LISTED ? found : undefined;
     if (block.wide !== "") {
       forEachPosting(decodeBlock(block), (offset, frequency, length) => {
+        if (scores[offset] === 0) list?.push(offset);
         scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + this.#lengthNorm(length));
       });
-      return;
+      return list;
     }
-    const all = readPostings(block);
-    const postings = within === undefined ? all : postingsOf(all, within);
+    const postings = readPostings(block);
+    if (list !== undefined)
+      for (const posting of postings) if (scores[offsetOf(posting)] === 0) list.push(offsetOf(posting));
+    this.#addAll(postings, weight);
+    return list;
+  }
+
+  /** @param within the chunks that it is about, in ascending order; others may be added to as well */
+  #addWithin(block: TermBlock, weight: number, within: readonly number[]): void {
+    if (block.wide !== "") this.#add(block, weight, undefined);
+    else this.#addAll(postingsOf(readPostings(block), within), weight);
+  }
+
+  #addAll(postings: Uint32Array, weight: number): void {
+    const { scores } = this;
     for (let index = 0; index < postings.length; index++) {
       const posting = postings[index] ?? 0;
       const offset = offsetOf(posting);
@@ -230,8 +255,9 @@ class BlockScorer {
 }
 
 /** Those of the postings that are of some chunks. Both are in ascending order of offset. */
-function postingsOf(postings: Uint32Array, offsets: readonly number[]): number[] {
-  const found: number[] = [];
+function postingsOf(postings: Uint32Array, offsets: readonly number[]): Uint32Array {
+  const found = new Uint32Array(offsets.length);
+  let count = 0;
   let from = 0;
   for (const offset of offsets) {
     let end = postings.length;
@@ -242,9 +268,9 @@ function postingsOf(postings: Uint32Array, offsets: readonly number[]): number[]
     }
     const posting = postings[from];
     if (posting === undefined) break;
-    if (offsetOf(posting) === offset) found.push(posting);
+    if (offsetOf(posting) === offset) found[count++] = posting;
   }
-  return found;
+  return found.subarray(0, count);
 }
 
 /** Picks the scores of certain chunks out of each block's. */

@@ -20,15 +20,21 @@ export interface PostingsRoom {
 /** A row over this is kept out of line: `toast_tuple_target`. */
 const IN_ROW_BYTES = 8_000;
 
-/** One row. Reads the whole table, but no block that lies out of line. */
+/** Pages that are looked at for how much is in them. */
+const SAMPLED_PAGES = 2_000;
+
+/** One row. Where there are many pages it is an estimate from some of them; no block that lies out of line is read. */
 export function postingsRoom(): Statement<PostingsRoom> {
+  const pages = sql`pg_relation_size('pgrcp.postings') / ${PAGE_BYTES}::int`;
+  const share = sql`least(1, ${SAMPLED_PAGES}::float8 / greatest(1, ${pages}))`;
   return compile(
     sql`with sizes as (
-  select octet_length(tenant_id) + octet_length(corpus) + octet_length(term) as key, octet_length(packed) + octet_length(wide) as bytes from pgrcp.postings
+  select octet_length(tenant_id) + octet_length(corpus) + octet_length(term) as key, octet_length(packed) + octet_length(wide) as bytes
+  from pgrcp.postings tablesample system (100 * ${share})
 ), needed as (
-  select coalesce(sum(56 + key + case when bytes <= ${IN_ROW_BYTES}::int then bytes else 18 end), 0) as rows, coalesce(sum(bytes) filter (where bytes > ${IN_ROW_BYTES}::int), 0) as out, coalesce(sum(28 + key), 0) as keys from sizes
+  select coalesce(sum(56 + key + case when bytes <= ${IN_ROW_BYTES}::int then bytes else 18 end), 0) / ${share} as rows, coalesce(sum(bytes) filter (where bytes > ${IN_ROW_BYTES}::int), 0) / ${share} as out, coalesce(sum(28 + key), 0) / ${share} as keys from sizes
 )
-select pg_relation_size('pgrcp.postings') / ${PAGE_BYTES}::int as pages, ceil(needed.rows / (0.8 * ${PAGE_BYTES}::int))::bigint as needed_pages,
+select ${pages} as pages, ceil(needed.rows / (0.8 * ${PAGE_BYTES}::int))::bigint as needed_pages,
   coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) as out_bytes, (needed.out * 1.1)::bigint as needed_out_bytes,
   pg_indexes_size('pgrcp.postings') as index_bytes, (needed.keys / 0.9)::bigint as needed_index_bytes
 from needed, pg_class c where c.oid = 'pgrcp.postings'::regclass`,

@@ -5,6 +5,7 @@ import { countTerms } from "../../src/catalog/tokenize.ts";
 import { type Bm25Query, type Bm25Result, scoreBm25 } from "../../src/retrieval/bm25.ts";
 import { MAX_TIES } from "../../src/retrieval/top-scores.ts";
 import { chunkSet, termBlocks } from "../support/bm25-input.ts";
+import { watchEventLoop } from "../support/watch-event-loop.ts";
 
 interface Chunk {
   readonly chunkNo: number;
@@ -228,17 +229,15 @@ describe("two million postings", () => {
     signal,
   });
 
-  test("scoring lets other work run in between", async () => {
-    let turns = 0;
-    let running = true;
-    const count = () => {
-      turns++;
-      if (running) setImmediate(count);
+  test("scoring never holds the event loop for more than 10 ms", async () => {
+    const longest = async () => {
+      const held = watchEventLoop();
+      await scoreBm25(query(new AbortController().signal));
+      return held();
     };
-    setImmediate(count);
-    await scoreBm25(query(new AbortController().signal));
-    running = false;
-    expect(turns).toBeGreaterThan(1);
+    // What the code holds is held every time; what the machine or a collection of garbage adds is not.
+    const runs = [await longest(), await longest(), await longest()];
+    expect(Math.min(...runs)).toBeLessThanOrEqual(10);
   });
 
   test("scoring stops with the signal's reason", async () => {
