@@ -187,6 +187,15 @@ const retrieval = z
     ownPartitionFrom: positive.default(20_000),
     /** Of all tenants together; 0 keeps none. */
     queryCacheBytes: z.int().min(0).default(33_554_432),
+    graph: z
+      .strictObject({
+        /** Chunks that pass a filter. */
+        exactUpTo: positive.default(15_000),
+        /** The same as a share of the corpus. */
+        exactShare: z.number().min(0).max(1).default(0.06),
+        efSearch: positive.max(1_000).default(200),
+      })
+      .prefault({}),
     cursorTtlSeconds: seconds.default(300),
     maxListsPerPrincipal: positive.default(1_000),
     trajectories: z

@@ -24,6 +24,7 @@ export const retrieve: Handler = async (params, call, services) => {
     embedding,
     reranker,
     generator,
+    paths: config.retrieval,
     redactedMeta: principal.seesRedacted === true ? [] : config.redaction.metaFields,
     limits: call,
     report,

@@ -7,6 +7,7 @@ import type { TrajectoryStore } from "../db/trajectory-store.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import type { Reranker } from "../models/reranker.ts";
 import type { TextGenerator } from "../models/text-generator.ts";
+import type { PathSettings } from "../plan/choose-path.ts";
 import type { Progress } from "../protocol/wire.ts";
 import { isSamePlace } from "../sql/place.ts";
 import type { SessionOwner } from "../sql/sessions.ts";
@@ -27,6 +28,8 @@ export interface RetrievalContext {
   /** Both are there when a plan asks for them: what is not configured is not on offer. */
   readonly reranker: Reranker | undefined;
   readonly generator: TextGenerator | undefined;
+  /** Where exact search ends and graphs begin. */
+  readonly paths: PathSettings;
   /** Paths of meta that no hit shows to this caller. */
   readonly redactedMeta: readonly string[];
   /** The call: its signal and the time left. */

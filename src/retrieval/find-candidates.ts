@@ -1,4 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { backendUnavailable, RpcError } from "../protocol/errors.ts";
 import { compareScored, type ScoredCandidate } from "./candidate.ts";
@@ -11,6 +12,8 @@ export interface Found {
   readonly indexVersion: string;
   /** When that version was committed, in epoch milliseconds. */
   readonly committedAt: number;
+  /** How the first question's dense list was found. */
+  readonly path: DensePath | undefined;
   /** Best first. */
   readonly candidates: readonly ScoredCandidate[];
 }
@@ -48,8 +51,8 @@ export async function findCandidates(
     lists.push(rank(found, plan.recall));
   }
   if (first === undefined) return undefined;
-  const { indexVersion, committedAt } = first;
-  return { indexVersion, committedAt, candidates: fuseQueries(lists) };
+  const { indexVersion, committedAt, path } = first;
+  return { indexVersion, committedAt, path, candidates: fuseQueries(lists) };
 }
 
 /** Order of what one recall found: the one retriever's own score, or the fused one. */

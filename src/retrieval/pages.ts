@@ -1,4 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { invalidParams, notFound } from "../protocol/errors.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";
@@ -12,13 +13,15 @@ import { packEntries, unpackEntries } from "./ranked-entries.ts";
 export interface LaterPage extends Page {
   readonly indexVersion: string;
   readonly candidates: number;
+  /** Undefined where the list was kept. */
+  readonly path: DensePath | undefined;
   readonly nextCursor: string | undefined;
 }
 
 /** What the cursors of one list have in common, and how many places it has. */
 type List = Omit<Place, "offset"> & { readonly length: number };
 
-type Listed = Pick<Ranking, "indexVersion" | "candidates" | "ranked">;
+type Listed = Pick<Ranking, "indexVersion" | "candidates" | "ranked" | "path">;
 
 /**
  * The first page of a ranked list. A list that can be found anew from its version leaves nothing behind, so that reading does not
@@ -40,20 +43,24 @@ export async function firstPageOf(
   return { ...page, nextCursor: await cursorAfter(page, 0, list, corpus, plan, context) };
 }
 
-/** A model's answers and what a trajectory has seen are not the same a second time. */
-const canBeFoundAnew = ({ rerank, rewrite, sessionId }: RetrievalPlan): boolean =>
-  rerank === undefined && rewrite === undefined && sessionId === undefined;
+/**
+ * A model's answers and what a trajectory has seen are not the same a second time. Nor is what a graph found: anew, a version is searched
+ * exactly, and its list may have a chunk that this one does not.
+ */
+const canBeFoundAnew = ({ rerank, rewrite, sessionId }: RetrievalPlan, { path }: Listed): boolean =>
+  rerank === undefined && rewrite === undefined && sessionId === undefined && path?.search !== "graph";
 
 async function listOf(
-  { ranked, indexVersion, candidates }: Listed,
+  listed: Listed,
   plan: RetrievalPlan,
   ttlSeconds: number,
   context: RetrievalContext,
 ): Promise<List> {
+  const { ranked, indexVersion, candidates } = listed;
   const { candidateK, maxCandidateK, maxNearDuplicates } = plan;
   const caps = { candidateK, maxCandidateK, maxNearDuplicates };
   const expiresAt = Math.ceil(Date.now() / 1_000) + ttlSeconds;
-  if (canBeFoundAnew(plan))
+  if (canBeFoundAnew(plan, listed))
     return { list: { kind: "version", token: indexVersion }, caps, expiresAt, length: ranked.length };
   const kept = ranked.slice(0, maxCandidateK);
   const { rankedLists, owner, access } = context;
@@ -104,11 +111,11 @@ export async function laterPage(
   if (place.expiresAt * 1_000 < Date.now()) throw expired();
   const listed = await readList(place, plan, corpus, context);
   if (listed === undefined) throw expired();
-  const { ranked, indexVersion, candidates } = listed;
+  const { ranked, indexVersion, candidates, path } = listed;
   const page = await loadHits(ranked.slice(place.offset), indexVersion, corpus, plan, context);
   if (page === undefined) throw expired();
   const nextCursor = await cursorAfter(page, place.offset, { ...place, length: ranked.length }, corpus, plan, context);
-  return { ...page, indexVersion, candidates, nextCursor };
+  return { ...page, indexVersion, candidates, path, nextCursor };
 }
 
 /** @returns undefined when the list or its version is gone */
@@ -121,7 +128,7 @@ async function readList(
   if (list.kind === "version") return await findAnew(list.token, caps, plan, corpus, context);
   const { rankedLists, owner, access } = context;
   const kept = await rankedLists.find(owner, list.id, access, statementLimits(context));
-  return kept && { ...kept, ranked: unpackEntries(kept.entries) };
+  return kept && { ...kept, path: undefined, ranked: unpackEntries(kept.entries) };
 }
 
 async function findAnew(

@@ -1,4 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { RetrieveResult } from "../protocol/wire.ts";
 import type { RetrievalContext } from "./context.ts";
@@ -17,6 +18,7 @@ interface Outcome extends Page {
   /** Chunks that recall found. */
   readonly candidates: number;
   readonly reranked?: number;
+  readonly path?: DensePath | undefined;
   readonly nextCursor?: string | undefined;
   readonly rewrittenQuery?: string | undefined;
 }
@@ -51,7 +53,7 @@ export async function retrieve(
       reranked: outcome.reranked ?? 0,
       latencyMs: Math.round(performance.now() - startedAt),
       ...(tokens !== undefined && { tokens }),
-      strategy: strategyOf(plan),
+      strategy: strategyOf(plan, outcome.path),
       ...(notes.length > 0 && { notes }),
     },
     ...(rewrittenQuery !== undefined && { rewrittenQuery }),

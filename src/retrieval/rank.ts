@@ -1,4 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { RetrievalContext } from "./context.ts";
 import { findDistinct } from "./find-distinct.ts";
@@ -15,6 +16,8 @@ export interface Ranking {
   readonly ranked: readonly Ranked[];
   readonly candidates: number;
   readonly reranked: number;
+  /** How the dense list was found. */
+  readonly path: DensePath | undefined;
   readonly notes: readonly string[];
 }
 
@@ -33,7 +36,7 @@ export async function rank(
   const recalled = await findDistinct(plan, corpus, questions, seen, context);
   if (recalled === undefined) return undefined;
   const { found, distinct, notes } = recalled;
-  const { candidates, indexVersion } = found;
+  const { candidates, indexVersion, path } = found;
   await reportRecall(distinct, corpus, plan, context);
 
   const stage = { plan, corpus, found, context };
@@ -43,6 +46,7 @@ export async function rank(
   const ranked = await diversifyStage(relevant, stage);
   return {
     indexVersion,
+    path,
     ranked,
     candidates: candidates.length,
     reranked: plan.rerank === undefined ? 0 : reranked.length,

@@ -1,9 +1,18 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
+import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { isSamePlace } from "../sql/place.ts";
-import { type CorpusState, chunksByNumber, corpusState, type DenseRow, nearestChunks } from "../sql/recall.ts";
+import {
+  type CorpusState,
+  chunksByGraph,
+  chunksByNumber,
+  corpusState,
+  type DenseRow,
+  nearestChunks,
+  searchGraph,
+} from "../sql/recall.ts";
 import { postingsOfTerms, type SparseRow } from "../sql/recall-sparse.ts";
 import type { Statement } from "../sql/sql.ts";
 import type { ReadPoint } from "../sql/visible.ts";
@@ -11,6 +20,7 @@ import { type Bm25Result, scoreBm25 } from "./bm25.ts";
 import { type Candidate, compareIds } from "./candidate.ts";
 import { ChunkSet } from "./chunk-set.ts";
 import { lookUpAgain, type RetrievalContext, readChunks, statementLimits } from "./context.ts";
+import { choosePath } from "./dense-path.ts";
 import type { HybridRecall } from "./fuse.ts";
 
 /** Candidates of both retrievers, and the version of the corpus that they are from. */
@@ -18,6 +28,8 @@ export interface Recall extends HybridRecall {
   readonly indexVersion: string;
   /** When that version was committed, in epoch milliseconds. */
   readonly committedAt: number;
+  /** How the dense list was found; undefined where there is none. */
+  readonly path: DensePath | undefined;
 }
 
 /** What is looked for. */
@@ -32,6 +44,7 @@ interface FirstLook {
   readonly state: CorpusState;
   readonly dense: readonly DenseRow[];
   readonly sparse: readonly SparseRow[];
+  readonly path: DensePath | undefined;
 }
 
 /**
@@ -53,7 +66,8 @@ export async function recall(
   const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(query, corpus.language);
   const at: ReadPoint = { pin: plan.indexVersion };
 
-  const look = await firstLook({ plan, corpus, at, vector, terms: [...terms.keys()] }, context);
+  const path = vector === undefined ? undefined : await choosePath(plan, corpus, context);
+  const look = await firstLook({ plan, corpus, at, vector, path, terms: [...terms.keys()] }, context);
   if (look === undefined) return undefined;
   const sparse = await scoreBm25({
     terms,
@@ -74,7 +88,7 @@ export async function recall(
     for (const row of rows) known.set(row.chunkNo, row);
   }
   const { token, committedAt } = look.state;
-  return { indexVersion: token, committedAt, ...merge(look.dense, sparse, known, plan, mode) };
+  return { indexVersion: token, committedAt, path: look.path, ...merge(look.dense, sparse, known, plan, mode) };
 }
 
 async function embedQuestion(
@@ -94,16 +108,25 @@ interface Asked {
   readonly corpus: Corpus;
   readonly at: ReadPoint;
   readonly vector: Float32Array | undefined;
+  /** There is one where there is a vector. */
+  readonly path: DensePath | undefined;
   readonly terms: readonly string[];
 }
 
 /** Looks again where the corpus has moved since it was looked up: in a partition that it has left there is nothing. */
 async function firstLook(asked: Asked, context: RetrievalContext): Promise<FirstLook | undefined> {
-  const { plan, corpus, at, vector, terms } = asked;
+  const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
-  const dense = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
+  const walks = vector === undefined || path?.search !== "graph" ? undefined : walksOf(plan, corpus, vector, path);
+  const exact = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
+  const dense = walks === undefined ? exact : [walks.wide];
   const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan.filter)];
-  const statements: readonly Statement<unknown>[] = [corpusState(corpus, at), ...dense, ...sparse];
+  const statements: readonly Statement<unknown>[] = [
+    corpusState(corpus, at),
+    ...sparse,
+    ...(walks?.before ?? none), // what it sets is for all that comes after it
+    ...dense,
+  ];
 
   const rows: readonly (readonly unknown[])[] = await context.database.read(
     "reader",
@@ -116,14 +139,39 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   const take = <Row>(sent: readonly Statement<Row>[]): readonly Row[] | undefined =>
     sent.length === 0 ? undefined : (results.next().value as readonly Row[]);
   const [state] = take([corpusState(corpus, at)]) ?? [];
-  const look = {
-    dense: take(dense) ?? [],
-    sparse: take(sparse) ?? [],
-  };
+  const postings = take(sparse) ?? [];
+  const [, narrow = []] = (walks?.before ?? []).map((statement) => take([statement]) ?? []);
+  const found = take(dense) ?? [];
   if (state === undefined) return undefined;
-  if (isSamePlace(state.place, corpus)) return { state, ...look };
-  return await firstLook({ ...asked, corpus: await lookUpAgain(corpus, context) }, context);
+  const exactly = (why: string) => path && { search: "exact" as const, why };
+  if (!isSamePlace(state.place, corpus)) {
+    const there = await lookUpAgain(corpus, context);
+    return await firstLook({ ...asked, corpus: there, path: exactly("the corpus was moving") }, context);
+  }
+  if (walks !== undefined && found.length < Math.min(plan.candidateK, state.liveChunks))
+    return await firstLook({ ...asked, path: exactly("the graph led to too few chunks") }, context);
+  if (walks !== undefined && !isAgreed(narrow as readonly DenseRow[], found))
+    return await firstLook({ ...asked, path: exactly("the graph does not lead where the query is") }, context);
+  return { state, dense: found, sparse: postings, path };
 }
+
+/** A narrow walk through the graph, and a wide one after what it needs. */
+function walksOf(
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  vector: Float32Array,
+  { efSearch }: { readonly efSearch: number },
+) {
+  const walk = (limit: number) => chunksByGraph(corpus, vector, plan.filter, limit);
+  const narrow = walk(Math.min(AGREED, plan.candidateK));
+  const before: readonly Statement<unknown>[] = [searchGraph(narrowSearch(efSearch)), narrow, searchGraph(efSearch)];
+  return { before, wide: walk(plan.candidateK) };
+}
+
+/** By how near they are, since which of several equal ones come is nobody's choice. */
+const isAgreed = (narrow: readonly DenseRow[], wide: readonly DenseRow[]): boolean =>
+  narrow.length === Math.min(AGREED, wide.length) &&
+  narrow.every(({ similarity }, place) => similarity === wide[place]?.similarity);
 
 /** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */
 function merge(

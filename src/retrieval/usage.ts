@@ -1,13 +1,15 @@
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Usage } from "../protocol/wire.ts";
 
-/** What ran: each stage of the plan by its method (DESIGN section 5). */
-export function strategyOf({ recall, unit, rewrite, rerank, recency, mmr }: RetrievalPlan): Usage["strategy"] {
+/** What ran: each stage of the plan by its method (DESIGN section 5). A later page does not know how its list was found. */
+export function strategyOf(plan: RetrievalPlan, path: DensePath | undefined): Usage["strategy"] {
+  const { recall, unit, rewrite, rerank, recency, mmr } = plan;
   const { mode } = recall;
   return {
     ...(rewrite !== undefined && { rewrite }),
     mode,
-    ...(mode !== "sparse" && { dense: "exact" }),
+    ...(path !== undefined && { dense: path }),
     ...(mode !== "dense" && { sparse: "bm25" }),
     ...(mode === "hybrid" && { fusion: recall.fusion.method }),
     ...(unit === "document" && { unit }),

@@ -60,6 +60,25 @@ export function filterToSql(filter: ResolvedFilter): Sql {
   }
 }
 
+/**
+ * The same as the condition of a query, which takes NULL for false: what all must meet stands there as it is, so that an index on the
+ * column can find the rows. No index knows a comparison behind `is true`.
+ */
+export function filterToCondition(filter: ResolvedFilter): Sql {
+  switch (filter.kind) {
+    case "and":
+      return joinSql(filter.of.map(filterToCondition), sql` and `);
+    case "compare":
+      if (filter.field.array || filter.op === "ne") return filterToSql(filter);
+      return comparison(filter.field, filter.op, filter.value);
+    case "member":
+      if (filter.field.array || filter.op === "nin") return filterToSql(filter);
+      return membership(filter.field, filter.values);
+    default:
+      return filterToSql(filter);
+  }
+}
+
 function comparison(field: FilterField, op: Comparison, value: FilterScalar): Sql {
   const column = identifier(field.column);
   const parameter = COLUMN_TYPES[field.type].value(value);

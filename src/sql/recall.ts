@@ -2,9 +2,9 @@ import pgvector from "pgvector";
 import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import type { Unit } from "../protocol/wire.ts";
-import { filterToSql } from "./filter.ts";
+import { filterToCondition } from "./filter.ts";
 import { isIn, type Place } from "./place.ts";
-import { compile, identifier, type Sql, type Statement, sql } from "./sql.ts";
+import { compile, identifier, integer, noRows, type Sql, type Statement, sql } from "./sql.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
 
 /** The statements of the recall stage. Each names its tenant itself, besides the policy that also does. */
@@ -48,7 +48,7 @@ export const ofCorpus = (corpus: Corpus): Sql =>
 
 /** The chunks that pass a filter, after another condition. */
 export const matching = (filter: ResolvedFilter | undefined): Sql =>
-  filter === undefined ? sql`` : sql` and ${filterToSql(filter)}`;
+  filter === undefined ? sql`` : sql` and ${filterToCondition(filter)}`;
 
 export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
   const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
@@ -88,6 +88,48 @@ export function nearestChunks(
   return compile(
     sql`select chunk_no, doc_id, ordinal, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)} order by distance, doc_id, ordinal limit ${limit}`,
     (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
+  );
+}
+
+/** How a graph is searched, for the rest of a transaction: it goes on until enough rows pass, and nothing is sorted in its place. */
+export function searchGraph(efSearch: number): Statement<undefined> {
+  return compile(
+    sql`select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`,
+    noRows,
+  );
+}
+
+/**
+ * Chunks that the corpus's graph leads to: nearly always the nearest, in the order of `nearestChunks`, and possibly fewer than pass the
+ * filter. They come in the order of the walk, and `+ 0` has them sorted.
+ */
+export function chunksByGraph(
+  corpus: Corpus,
+  vector: Float32Array,
+  filter: ResolvedFilter | undefined,
+  limit: number,
+): Statement<DenseRow> {
+  const type = sql`halfvec(${integer(corpus.space.dimension)})`;
+  const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
+  return compile(
+    sql`select chunk_no, doc_id, ordinal, distance from (select chunk_no, doc_id, ordinal, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
+    (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
+  );
+}
+
+/** One row: how many live chunks pass a filter, as the planner estimates it from the statistics of the corpus's own partition. */
+export function estimatePassing(corpus: Corpus, filter: ResolvedFilter): Statement<number> {
+  return compile(
+    sql`explain (format json) select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)}`,
+    (row) => (row["QUERY PLAN"] as [{ Plan: { "Plan Rows": number } }])[0].Plan["Plan Rows"],
+  );
+}
+
+/** One row: how many live chunks pass a filter, counted up to a limit. */
+export function countPassing(corpus: Corpus, filter: ResolvedFilter, limit: number): Statement<number> {
+  return compile(
+    sql`select count(*) as passing from (select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)} limit ${limit}) counted`,
+    (row) => row.passing as number,
   );
 }
 

@@ -57,6 +57,7 @@ test("each service mounts the secrets that it needs and no others", () => {
     "database-ready": [],
     migrate: ["superuser", "logins", "operator", "public"],
     server: ["logins", "public"],
+    maintain: ["operator", "public"],
     caddy: [],
     token: ["signing", "public"],
     operator: ["operator", "public"],

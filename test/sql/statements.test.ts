@@ -52,12 +52,16 @@ import {
 import {
   chunkDates,
   chunkPassages,
+  chunksByGraph,
   chunksByNumber,
   chunkVectors,
   corpusState,
+  countPassing,
   documentPrints,
+  estimatePassing,
   hitRows,
   nearestChunks,
+  searchGraph,
 } from "../../src/sql/recall.ts";
 import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
 import { type RefusedCalls, recordRefusals } from "../../src/sql/refusals.ts";
@@ -245,6 +249,11 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-filtered": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, filter, 10)],
   "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, undefined, 10)],
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
+  "recall-chunks-by-graph": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10)],
+  "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(CORPUS, VECTOR, filter, 10)],
+  "recall-search-graph": ["reader", searchGraph(100)],
+  "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
+  "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],
   "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, undefined, 10)],
   "recall-chunks-by-number-moving": ["reader", chunksByNumber(MOVING, [7, 4], undefined)],
   "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { EmbeddingModel } from "../../src/models/embedding.ts";
+import { filterFields } from "../../src/plan/filter-fields.ts";
+import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
+import { place } from "../support/placing.ts";
+import { SeededRandom, testSeed } from "../support/seeded-random.ts";
+
+/** A corpus with a graph: its nearest chunks are found as exact search finds them. */
+
+const FIELDS = { n: "int" } as const;
+const DIMENSION = 48;
+const CENTRES = 60;
+const CHUNKS = 5_000;
+/** Thresholds of one tenth: at 5,000 chunks, exact where at most 500 pass a filter. */
+const config = {
+  filter: { fields: FIELDS },
+  retrieval: { ownPartitionFrom: 1_000, graph: { exactUpTo: 500 } },
+};
+
+/** `<centre> <seed>` is a point near that centre; `far <seed>` one in any direction. */
+function pointOf(text: string): Float32Array {
+  const [name = "", seed = "0"] = text.split(" ");
+  const centre = new SeededRandom(name === "far" ? Number(seed) : Number(name) + 1_000_000);
+  const noise = new SeededRandom(Number(seed) + 2_000_000);
+  const spread = name === "far" ? 0 : 0.5;
+  const point = Array.from({ length: DIMENSION }, () => centre.fraction() - 0.5 + spread * (noise.fraction() - 0.5));
+  const length = Math.hypot(...point);
+  return Float32Array.from(point, (x) => x / length);
+}
+
+const embedding: EmbeddingModel = {
+  space: { identity: `test-clusters@${DIMENSION}`, dimension: DIMENSION },
+  maxTokens: 256,
+  countTokens: async (texts) => texts.map(() => 4),
+  embed: async (texts) => texts.map(pointOf),
+  isReady: () => true,
+  close: async () => {},
+};
+
+describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with a graph", { timeout: 180_000 }, () => {
+  const random = new SeededRandom(testSeed());
+  let opened: TestDatabase;
+  let caller: Caller;
+  const textOf = (seed: number) => `${random.integer(0, CENTRES - 1)} ${seed}`;
+  beforeAll(async () => {
+    opened = await openTestDatabase({ fields: filterFields(FIELDS) });
+    const tenantId = freshTenant();
+    const writer = callerOf(opened.database, tenantId, { config, embedding });
+    for (let from = 0; from < CHUNKS; from += 100)
+      await writer.add(
+        Array.from({ length: 100 }, (_, index) => ({
+          id: `d${from + index}`,
+          text: textOf(from + index),
+          meta: { n: (from + index) % 1_000 },
+        })),
+      );
+    await place(opened, { settings: { ownPartitionFrom: 1_000 } });
+    caller = callerOf(opened.database, tenantId, { config, embedding });
+  }, 300_000);
+  afterAll(() => opened.close());
+
+  const below = (n: number) => ({ filter: { field: "n", op: "lt", value: n } });
+  const near = () => textOf(random.integer(1_000_000, 2_000_000));
+  const far = () => `far ${random.integer(0, 1_000_000)}`;
+
+  /** The share of the ten nearest that were found, and what was said of how; a seed asks for exact search. */
+  async function compare(params: object, queryOf: () => string) {
+    const ways = new Map<string, number>();
+    let found = 0;
+    let wanted = 0;
+    for (let asked = 0; asked < 25; asked += 1) {
+      const question = { mode: "dense", k: 10, query: queryOf(), ...params };
+      const { hits, usage } = await caller.retrieve(question);
+      const exact = await caller.retrieve({ ...question, seed: 1 });
+      const { search } = usage.strategy.dense as { search: string };
+      ways.set(search, (ways.get(search) ?? 0) + 1);
+      expect(exact.usage.strategy.dense).toMatchObject({ search: "exact" });
+      expect(hits).toHaveLength(exact.hits.length);
+      const ids = new Set(hits.map(({ id }) => id));
+      found += exact.hits.filter(({ id }) => ids.has(id)).length;
+      wanted += exact.hits.length;
+    }
+    return { recall: found / wanted, ways: Object.fromEntries(ways) };
+  }
+
+  test.each([
+    ["without a filter", {}],
+    ["where half pass", below(500)],
+    ["where 15 % pass", below(150)],
+  ])("%s, the graph finds 99 of 100 nearest chunks", async (_, params) => {
+    const { recall, ways } = await compare(params, near);
+
+    expect(recall).toBeGreaterThanOrEqual(0.99);
+    expect(ways.graph).toBeGreaterThan(15);
+  });
+
+  test.each([
+    ["5 %", below(50), 10],
+    ["0.5 %", below(5), 10],
+    ["so few pass that there are fewer than asked for", below(1), 5],
+  ])("where %s, every chunk that passes is looked at", async (_, params, hits) => {
+    expect(await compare(params, near)).toEqual({ recall: 1, ways: { exact: 25 } });
+    expect(await caller.hits({ mode: "dense", query: "3 3", ...params })).toHaveLength(hits);
+  });
+
+  test("for queries far from every chunk, 99 of 100 are found all the same", async () => {
+    expect((await compare({}, far)).recall).toBeGreaterThanOrEqual(0.99);
+    expect((await compare(below(500), far)).recall).toBeGreaterThanOrEqual(0.99);
+  });
+
+  test("a pinned version is read exactly, and says so", async () => {
+    const { indexVersion } = await caller.retrieve({ query: "3 3", mode: "dense" });
+    const pinned = await caller.retrieve({ query: "3 3", mode: "dense", indexVersion });
+
+    expect(pinned.usage.strategy.dense).toEqual({ search: "exact", why: "a version is read exactly as it was" });
+  });
+
+  test("what was replaced and deleted since the graph was built is as it is now", async () => {
+    const gone = Array.from({ length: 500 }, (_, index) => `d${index}`);
+    await caller.delete(gone);
+    await caller.add(
+      Array.from({ length: 100 }, (_, index) => ({
+        id: `d${1_000 + index}`,
+        text: `7 ${3_000_000 + index}`,
+        meta: { n: 1 },
+      })),
+    );
+
+    const { recall, ways } = await compare({}, near);
+
+    expect(recall).toBeGreaterThanOrEqual(0.99);
+    expect(ways.graph).toBeGreaterThan(10);
+    const ids = await caller.ids({ query: "7 3000003", mode: "dense", k: 100 });
+    expect(ids[0]).toBe("d1003");
+    expect(ids.filter((id) => gone.includes(id))).toEqual([]);
+  });
+
+  test("the pages of a list that the graph found have its hits, each once", async () => {
+    const question = { query: near(), mode: "dense", candidateK: 50 };
+    const large = await caller.retrieve({ ...question, k: 50 });
+    const paged: string[] = [];
+    for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
+      const page = await caller.retrieve({ ...question, k: 20, cursor });
+      paged.push(...page.hits.map(({ id }) => id));
+      cursor = page.nextCursor;
+    }
+
+    expect(large.usage.strategy).toMatchObject({ dense: { search: "graph" } });
+    expect(paged).toEqual(large.hits.map(({ id }) => id));
+  });
+
+  test("both lists of a hybrid retrieve hold together", async () => {
+    const question = { query: near(), k: 10 };
+    const { hits, usage } = await caller.retrieve(question);
+    const exact = await caller.retrieve({ ...question, seed: 1 });
+
+    expect(usage.strategy).toMatchObject({ mode: "hybrid", dense: { search: "graph" } });
+    expect(hits.map(({ id }) => id)).toEqual(exact.hits.map(({ id }) => id));
+  });
+});
