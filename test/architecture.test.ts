@@ -43,6 +43,8 @@ const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
   // `token mint` signs what auth verifies, and `token inspect` tells which check fails; `migrate` and `doctor` read the filter
   // fields of the configuration as planning does.
   cli: ["auth", "plan"],
+  // `explain` asks which path a retrieve would take.
+  maintenance: ["plan", "retrieval"],
 };
 
 const PURE: readonly string[] = ["protocol", "catalog", "plan", "sql", "client", "conformance"];

@@ -82,6 +82,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./collect.ts")).registerCollect,
   },
   {
+    name: "explain",
+    summary: "show how a dense question to a corpus is answered: the path, why, the SQL and its plan",
+    load: async () => (await import("./explain.ts")).registerExplain,
+  },
+  {
     name: "maintain",
     summary:
       "give large corpora a partition and a graph of their own, take them from small ones, and compact the postings",

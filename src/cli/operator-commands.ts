@@ -6,6 +6,7 @@ import { collect } from "../maintenance/collect.ts";
 import type { WithModel } from "../maintenance/configured-model.ts";
 import { createCorpus, listCorpora } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
+import { explainRetrieve } from "../maintenance/explain-retrieve.ts";
 import { listFeedback } from "../maintenance/feedback.ts";
 import { purgeDocuments } from "../maintenance/purge.ts";
 import { quarantineDocuments, quarantineSuspected, releaseDocuments } from "../maintenance/quarantine.ts";
@@ -99,6 +100,15 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
     "corpora.list",
     command(z.strictObject({ tenant: text.optional() }), ({ database }, { tenant }) =>
       rowsOf(listCorpora(database, tenant)),
+    ),
+  ],
+  [
+    "explain",
+    command(
+      address.extend({ query: text, filter: z.unknown().optional() }),
+      async function* ({ database, config, withModel }, question) {
+        yield await explainRetrieve(database, config, question, withModel);
+      },
     ),
   ],
   [

@@ -19,7 +19,7 @@ import type { ReadPoint } from "../sql/visible.ts";
 import { type Bm25Result, scoreBm25 } from "./bm25.ts";
 import { type Candidate, compareIds } from "./candidate.ts";
 import { ChunkSet } from "./chunk-set.ts";
-import { lookUpAgain, type RetrievalContext, readChunks, statementLimits } from "./context.ts";
+import { lookUpAgain, type RetrievalContext, readChunks, readRows, statementLimits } from "./context.ts";
 import { choosePath } from "./dense-path.ts";
 import type { HybridRecall } from "./fuse.ts";
 
@@ -66,7 +66,8 @@ export async function recall(
   const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(query, corpus.language);
   const at: ReadPoint = { pin: plan.indexVersion };
 
-  const path = vector === undefined ? undefined : await choosePath(plan, corpus, context);
+  const read = <Row>(statement: Statement<Row>) => readRows(context, statement);
+  const path = vector === undefined ? undefined : await choosePath(plan, corpus, context.paths, read);
   const look = await firstLook({ plan, corpus, at, vector, path, terms: [...terms.keys()] }, context);
   if (look === undefined) return undefined;
   const sparse = await scoreBm25({

@@ -99,6 +99,12 @@ export function searchGraph(efSearch: number): Statement<undefined> {
   );
 }
 
+/** Whoever asks what the reader's statements cost plans them in this transaction as the reader's login does (migration 0001). */
+export const planAsReader: Statement<undefined> = compile(
+  sql`select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`,
+  noRows,
+);
+
 /**
  * Chunks that the corpus's graph leads to: nearly always the nearest, in the order of `nearestChunks`, and possibly fewer than pass the
  * filter. They come in the order of the walk, and `+ 0` has them sorted.

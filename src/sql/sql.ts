@@ -102,5 +102,11 @@ export function declareCursor(name: string, { text, values }: Statement, hold: b
   return { ...head, text: head.text + text, values };
 }
 
+/** How Postgres runs a statement, and how long that takes, line by line. */
+export function explained({ text, values }: Statement): Statement<string> {
+  const head = compile(sql`explain (analyze, buffers) `, (row) => row["QUERY PLAN"] as string);
+  return { ...head, text: head.text + text, values };
+}
+
 /** For statements whose rows nobody reads. */
 export const noRows = (): undefined => undefined;

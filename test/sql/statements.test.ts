@@ -61,6 +61,7 @@ import {
   estimatePassing,
   hitRows,
   nearestChunks,
+  planAsReader,
   searchGraph,
 } from "../../src/sql/recall.ts";
 import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
@@ -251,6 +252,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
   "recall-chunks-by-graph": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10)],
   "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(CORPUS, VECTOR, filter, 10)],
+  "recall-plan-as-reader": ["operator", planAsReader],
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
   "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],

@@ -1,0 +1,101 @@
+import type { Corpus, CorpusName } from "../catalog/corpus.ts";
+import type { Config } from "../config/config.ts";
+import { checkSpace } from "../db/check-space.ts";
+import type { OperatorDatabase, TenantTransaction } from "../db/database.ts";
+import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
+import type { ResolvedFilter } from "../plan/filter.ts";
+import { filterFields } from "../plan/filter-fields.ts";
+import { FILTER_OPERATORS, resolveFilter } from "../plan/resolve-filter.ts";
+import { RpcError } from "../protocol/errors.ts";
+import { choosePath } from "../retrieval/dense-path.ts";
+import { findCorpus } from "../sql/corpora.ts";
+import { chunksByGraph, nearestChunks, planAsReader, searchGraph } from "../sql/recall.ts";
+import { explained, type Statement } from "../sql/sql.ts";
+import type { WithModel } from "./configured-model.ts";
+import type { CorpusAddress } from "./documents.ts";
+import { Refusal } from "./refusal.ts";
+import { findTenant } from "./tenants.ts";
+
+/** How a dense retrieve is answered, for the command line. */
+export interface Explanation {
+  readonly path: DensePath;
+  readonly statements: readonly { readonly sql: string; readonly plan: readonly string[] }[];
+}
+
+export interface ExplainedQuestion extends CorpusAddress {
+  readonly query: string;
+  /** As a caller sends it. */
+  readonly filter?: unknown;
+}
+
+/**
+ * Chooses the path that a retrieve of the newest version would take, and runs its statements once with Postgres's account of them: with
+ * the plans that the reader's login gets, under the operator's policies. What is found is shown to nobody.
+ *
+ * @throws Refusal for an unknown tenant or corpus, and a filter that a caller could not send
+ */
+export async function explainRetrieve(
+  database: OperatorDatabase,
+  config: Config,
+  question: ExplainedQuestion,
+  withModel: WithModel,
+): Promise<Explanation> {
+  const tenantId = await findTenant(database, question.tenant);
+  const [corpus] = await database.read(findCorpus(tenantId, question.corpus as CorpusName));
+  if (corpus === undefined)
+    throw new Refusal("the tenant has no such corpus", "pgrcp corpora list shows those there are");
+  const filter = filterOf(question.filter, config);
+  const vector = await withModel(async (embedding) => {
+    checkSpace(corpus, embedding.space);
+    const [first] = await embedding.embed([question.query], "query", new AbortController().signal, tenantId);
+    if (first === undefined) throw new Error("the model gave no vector for the query");
+    return first;
+  });
+  return await database.write(async (transaction) => {
+    await transaction.query(planAsReader);
+    const asked = { indexVersion: undefined, seed: undefined, filter };
+    const path = await choosePath(asked, corpus, config.retrieval, (statement) => transaction.query(statement));
+    const limit = config.retrieval.defaultCandidateK;
+    const statements = [];
+    for (const { efSearch, statement } of statementsOf(path, corpus, vector, filter, limit)) {
+      if (efSearch !== undefined) await transaction.query(searchGraph(efSearch));
+      statements.push(await account(transaction, statement));
+    }
+    return { path, statements };
+  });
+}
+
+function filterOf(filter: unknown, { filter: limits }: Config): ResolvedFilter | undefined {
+  try {
+    return resolveFilter(filter, filterFields(limits.fields), FILTER_OPERATORS, limits);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    throw new Refusal(
+      `${String(error.data.field ?? "filter")}: ${error.data.detail ?? error.message}`,
+      "write it as a caller's `filter` param, on filter.fields of the configuration",
+    );
+  }
+}
+
+function statementsOf(
+  path: DensePath,
+  corpus: Corpus,
+  vector: Float32Array,
+  filter: ResolvedFilter | undefined,
+  limit: number,
+): readonly { readonly efSearch?: number; readonly statement: Statement }[] {
+  if (path.search === "exact") return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, filter, limit) }];
+  const { efSearch } = path;
+  return [
+    { efSearch: narrowSearch(efSearch), statement: chunksByGraph(corpus, vector, filter, Math.min(AGREED, limit)) },
+    { efSearch, statement: chunksByGraph(corpus, vector, filter, limit) },
+  ];
+}
+
+/** A vector is some thousand characters, in which nobody reads anything. */
+const VECTOR = /\[[-+0-9.,e]{40,}\]/g;
+
+async function account(transaction: TenantTransaction, statement: Statement) {
+  const plan = await transaction.query(explained(statement));
+  return { sql: statement.text, plan: plan.map((line) => line.replaceAll(VECTOR, "[…]")) };
+}
