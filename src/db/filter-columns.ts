@@ -130,10 +130,13 @@ async function indexPartition(admin: AdminConnection, field: FilterField, partit
   const [found] = await admin.query(
     compile(
       sql`select i.indisvalid as valid, c.relispartition as attached from pg_index i join pg_class c on c.oid = i.indexrelid
-where c.relname = ${index} and c.relnamespace = 'pgrcp'::regnamespace`,
+where c.relnamespace = 'pgrcp'::regnamespace and (c.relname = ${index} or (i.indrelid = to_regclass(${`pgrcp.${partition.name}`})
+  and exists (select from pg_inherits h where h.inhrelid = c.oid and h.inhparent = to_regclass(${`pgrcp."${field.column}"`}))))
+order by c.relispartition desc limit 1`,
       (row) => row as { valid: boolean; attached: boolean },
     ),
   );
+  // Its own, or the one that a partition got when it was attached.
   if (found?.attached === true) return;
   // An interrupted build leaves an index that is maintained and never used.
   if (found?.valid === false) await admin.query(compile(sql`drop index ${qualified}`, noRows));

@@ -119,8 +119,8 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
   const walks = vector === undefined || path?.search !== "graph" ? undefined : walksOf(plan, corpus, vector, path);
-  const exact = vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)];
-  const dense = walks === undefined ? exact : [walks.wide];
+  const exact = () => (vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)]);
+  const dense = walks === undefined ? exact() : [walks.wide];
   const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan.filter)];
   const statements: readonly Statement<unknown>[] = [
     corpusState(corpus, at),

@@ -140,10 +140,10 @@ export function analyzePartition(placement: string): Statement {
   return compile(sql`analyze ${qualified(tableOf(placement))}`, noRows);
 }
 
-/** Indexes that an interrupted build left: kept up by every write and used by no query. One row each, its name. */
+/** Graphs that an interrupted build left: kept up by every write and used by no query. One row each, its name. What `migrate` builds is its own. */
 export const selectBrokenIndexes: Statement<string> = compile(
   sql`select i.relname::text as name from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
-where not x.indisvalid and t.relnamespace = 'pgrcp'::regnamespace and starts_with(t.relname, 'chunks_p_') order by 1`,
+where not x.indisvalid and t.relnamespace = 'pgrcp'::regnamespace and starts_with(t.relname, 'chunks_p_') and starts_with(i.relname, t.relname || '_graph') order by 1`,
   (row) => row.name as string,
 );
 

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addColumn } from "../../src/db/filter-columns.ts";
+import { migrate } from "../../src/db/migrator.ts";
 import { examine } from "../../src/db/self-test.ts";
+import { columnValue } from "../../src/plan/check-meta.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { identifier, sql } from "../../src/sql/sql.ts";
 import { limits, rows, run } from "../db/rows.ts";
@@ -187,6 +190,32 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("on Postgres",
     expect(await place(opened)).toMatchObject([{ tenant: tenantId, did: "rebuilt its graph", chunks: 319 }]);
     expect(await placeOf(opened.admin, tenantId)).toMatchObject({ graphChunks: 319 });
     expect(await place(opened)).toEqual([]);
+  });
+
+  test("a filter field gets its index on partitions from before and from during its migration", async () => {
+    const added = filterFields({ year: "int", lang: "keyword" });
+    const lang = added.get("lang");
+    if (lang === undefined) throw new Error("the field is there");
+    await filled(310);
+    await place(opened);
+    await addColumn(opened.admin, lang); // and then that migration was interrupted
+    await opened.admin.query(
+      run(sql`create index f_lang on only pgrcp.chunks (tenant_id, corpus, f_lang) where removed_version is null`),
+    );
+    await filled(310);
+    await place(opened);
+
+    await migrate(opened.admin, { fields: added, columnValueOf: columnValue });
+
+    const [index] = await opened.admin.query(
+      rows<{ valid: boolean; indexed: number; partitions: number }>(
+        sql`select i.indisvalid as valid, (select count(*) from pg_inherits where inhparent = i.indexrelid) as indexed,
+  (select count(*) from pg_inherits where inhparent = i.indrelid) as partitions from pg_index i where i.indexrelid = 'pgrcp.f_lang'::regclass`,
+      ),
+    );
+    expect(index?.valid).toBe(true);
+    expect(index?.indexed).toBe(index?.partitions);
+    expect(index?.partitions).toBeGreaterThan(2);
   });
 
   test("only one maintainer works in a database", async () => {
