@@ -28,10 +28,10 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "ranked-lists.ts dropRankedLists: tenant_id = $": "nobody has so many lists here that one would be dropped",
   "ranked-lists.ts findCursorKey: tenant_id = $":
     "another's key signs a cursor just as well: the tenant is in what it signs",
-  "recall.ts versionsOf: v.tenant_id = $": undefined,
-  "recall.ts corpusState: c.tenant_id = $": "the embedded database has every corpus in the shared partition",
-  "recall.ts ofCorpus: tenant_id = $": undefined,
   "recall-sparse.ts postingsOfTerms: tenant_id = $": undefined,
+  "recall.ts versionsOf: v.tenant_id = $": undefined,
+  "recall.ts ofCorpus: tenant_id = $": undefined,
+  "recall.ts corpusState: c.tenant_id = $": "the embedded database has every corpus in the shared partition",
   "recall.ts documentOf: d.tenant_id = c.tenant_id": undefined,
   "recall.ts textOf: t.tenant_id = c.tenant_id": undefined,
   "recall.ts byNumber: c.tenant_id = $": undefined,
