@@ -114,7 +114,7 @@ async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
     text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true)",
     values: [TENANT],
   };
-  const recall = nearestChunks(corpus, at, vector, undefined, 100) as Statement<{ chunkNo: number }>;
+  const recall = nearestChunks(corpus, at, vector, {}, 100) as Statement<{ chunkNo: number }>;
   return async (client) => {
     const [, , rows = []] = await runBatch(client, [access, corpusState(corpus, at), recall]);
     const best = rows.slice(0, K).map((row) => row.chunk_no as number);

@@ -58,7 +58,7 @@ export async function measureSparse(chunks: number, { rounds }: { readonly round
           },
           sameRows: async () => {
             asked++;
-            await runBatch(client, [ACCESS, postingsOfTerms(CORPUS, { pin: undefined }, words(), undefined)]);
+            await runBatch(client, [ACCESS, postingsOfTerms(CORPUS, { pin: undefined }, words(), {})]);
           },
         },
         { rounds, perRound: 5 },

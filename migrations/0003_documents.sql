@@ -18,7 +18,6 @@ create table pgrcp.documents (
   trust               text not null check (trust in ('trusted', 'community', 'untrusted')),
   injection_suspected boolean not null,
   quarantined         boolean not null, -- kept for the operator; has no chunks, so no retrieve finds it
-  fingerprint         bigint not null,
   meta                json not null,    -- json, not jsonb: kept byte for byte
   chunk_count         integer not null check (chunk_count >= 0),
   text_bytes          bigint not null default 0 check (text_bytes >= 0), -- of the body, in UTF-8
@@ -66,10 +65,8 @@ create constraint trigger documents_replaced after update of removed_version on 
 -- UPDATE … WHERE needs SELECT on the columns it names, and on no others.
 grant select on pgrcp.documents to pgrcp_reader;
 grant insert on pgrcp.documents to pgrcp_adder;
-grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count, text_bytes, fingerprint),
-  update (removed_version) on pgrcp.documents to pgrcp_adder;
 grant select (tenant_id, corpus, doc_id, added_version, removed_version, quarantined, chunk_count, text_bytes),
-  update (removed_version) on pgrcp.documents to pgrcp_deleter;
+  update (removed_version) on pgrcp.documents to pgrcp_adder, pgrcp_deleter;
 grant select, insert, update, delete on pgrcp.documents to pgrcp_operator;
 
 alter table pgrcp.documents set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);

@@ -16,6 +16,7 @@ create table pgrcp.chunks (
   terms           integer not null check (terms >= 0),    -- the chunk's length for BM25
   start_offset    integer not null check (start_offset >= 0),
   end_offset      integer not null,
+  fingerprint     bit(128),                               -- near-duplicates differ in few bits; null = of few words, near to none
   embedding       halfvec not null,
   primary key (tenant_id, corpus, chunk_no, placement),
   check (removed_version > added_version),

@@ -174,7 +174,7 @@ const retrieval = z
     defaultCandidateK: positive.default(100),
     maxCandidateK: positive.default(1_000),
     /** 0 = any number. */
-    maxNearDuplicates: z.int().min(0).default(0),
+    maxNearDuplicates: z.int().min(0).max(65_535).default(2),
     fusion: z
       .strictObject({
         method: z.enum(["rrf", "weighted", "convex"]).default("convex"),

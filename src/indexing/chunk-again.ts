@@ -2,6 +2,7 @@ import type { FilterFields, TenantId } from "../catalog/corpus.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
 import { columnValue } from "../plan/check-meta.ts";
 import { member } from "../protocol/params.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import type { NumberedDocument } from "./number-chunks.ts";
 import { cutText, prepareChunks, titleForChunks } from "./prepare-document.ts";
@@ -10,6 +11,7 @@ import { cutText, prepareChunks, titleForChunks } from "./prepare-document.ts";
 export interface StoredDocument {
   readonly docId: string;
   readonly title: string | null;
+  readonly trust: TrustLevel;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
@@ -38,13 +40,17 @@ export async function chunkAgain(
 ): Promise<{ readonly documents: readonly NumberedDocument[]; readonly vectors: readonly string[] }> {
   const { tenantId, language, embedding, fields, embedBatch } = context;
   const documents: NumberedDocument[] = [];
-  for (const { docId, title, meta, text } of stored) {
+  for (const { docId, title, trust, meta, text } of stored) {
     const read = titleForChunks(title ?? undefined);
     const pieces = await cutText(text, read, { ...context, by: context, chunk: true, contextual: false });
     const columns = new Map(
       [...fields.values()].map((field) => [field.name, columnValue(field, member(meta, field.name)) ?? null]),
     );
-    documents.push({ row: { docId }, columns, chunks: await prepareChunks(read, pieces, undefined, language) });
+    documents.push({
+      row: { docId },
+      columns,
+      chunks: await prepareChunks({ title: read, trust, language }, pieces, undefined),
+    });
   }
   const texts = documents.flatMap(({ chunks }) => chunks.map(({ modelText }) => modelText));
   return { documents, vectors: await embedInBatches(embedding, texts, embedBatch, NEVER, tenantId) };

@@ -36,6 +36,7 @@ export function numberChunks(
         terms: chunk.length,
         start: chunk.start,
         end: chunk.end,
+        fingerprint: chunk.fingerprint,
         embedding,
         fields: columns,
       });

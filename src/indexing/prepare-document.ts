@@ -15,6 +15,7 @@ import { CONTEXT_TOKENS } from "./situate-chunks.ts";
 export interface PreparedChunk {
   readonly start: number;
   readonly end: number;
+  readonly fingerprint: string | null;
   /** Title, context and text together, as the model reads them. */
   readonly modelText: string;
   readonly termCounts: ReadonlyMap<string, number>;
@@ -86,7 +87,6 @@ export async function cutDocument(
       trust: effectiveTrust(context.by.trustCeiling, document.claimedTrust),
       injectionSuspected,
       quarantined,
-      fingerprint: fingerprintOf(text),
       meta: document.meta.json,
       chunkCount: pieces.length,
       textBytes: utf8Bytes(text),
@@ -127,15 +127,23 @@ export async function prepareDocument(
   contexts: readonly string[] | undefined,
   { language }: Corpus,
 ): Promise<PreparedDocument> {
-  const chunks = await prepareChunks(title, pieces, contexts, language);
+  const chunks = await prepareChunks({ title, trust: row.trust, language }, pieces, contexts);
   return { row: { ...row, contexts: contexts ?? null }, columns, chunks };
 }
 
+/** What holds for all chunks of a document. */
+export interface ChunksOf {
+  /** As it is read with every chunk. */
+  readonly title: string;
+  readonly trust: TrustLevel;
+  /** The corpus's. */
+  readonly language: string;
+}
+
 export async function prepareChunks(
-  title: string,
+  { title, trust, language }: ChunksOf,
   pieces: readonly TextChunk[],
   contexts: readonly string[] | undefined,
-  language: string,
 ): Promise<readonly PreparedChunk[]> {
   const titleTerms = tokenize(title, language);
   const chunks: PreparedChunk[] = [];
@@ -143,7 +151,8 @@ export async function prepareChunks(
     const context = contexts?.[index] ?? "";
     const terms = [...titleTerms, ...tokenize(context, language), ...tokenize(text, language)];
     const modelText = [...[title, context].filter((part) => part !== ""), text].join("\n");
-    chunks.push({ start, end, modelText, termCounts: countTerms(terms), length: terms.length });
+    const fingerprint = fingerprintOf(text, trust);
+    chunks.push({ start, end, fingerprint, modelText, termCounts: countTerms(terms), length: terms.length });
     await nextTurn(); // a long document must not hold up other requests
   }
   return chunks;

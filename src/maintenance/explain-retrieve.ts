@@ -84,7 +84,8 @@ function statementsOf(
   filter: ResolvedFilter | undefined,
   limit: number,
 ): readonly { readonly efSearch?: number; readonly statement: Statement }[] {
-  if (path.search === "exact") return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, filter, limit) }];
+  if (path.search === "exact")
+    return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit) }];
   const { efSearch } = path;
   return [
     { efSearch: narrowSearch(efSearch), statement: chunksByGraph(corpus, vector, filter, Math.min(AGREED, limit)) },

@@ -1,74 +1,85 @@
-import type { DocumentPrint } from "../sql/recall.ts";
+import { NEAR_BITS } from "../sql/near-duplicates.ts";
 import type { Candidate } from "./candidate.ts";
 import { pauseEvery } from "./pause.ts";
 
-/**
- * Bits in which the fingerprints of near-duplicates differ at most. One word changed in 40 is 7 bits by median, in 80 it is 5, and
- * two such copies differ in two places: with 12, 500 copies of a passage of 25 to 45 words are one group, with 10 they are two.
- * Unrelated texts differ in about 32; of SciFact's abstracts no two are nearer than 11.
- */
-const MAX_DISTANCE = 12;
+/** What is left of some candidates. */
+export interface Collapsed<One> {
+  /** Best first. */
+  readonly left: readonly One[];
+  /** Fingerprints of the first members of groups that had more, in the order of their first members. */
+  readonly full: readonly string[];
+}
+
+/** A group of near-duplicates. */
+interface Group {
+  readonly first: string;
+  readonly documents: Set<string>;
+  hadMore: boolean;
+}
+
+/** A candidate that is left. */
+interface Member {
+  readonly lanes: Lanes;
+  readonly group: Group;
+}
+
+/** A fingerprint, 32 bits each. */
+export type Lanes = readonly [number, number, number, number];
 
 /**
- * Characters from which a text has enough runs of words for bits to be compared. Shorter ones, a template with a number filled
- * in among them, are duplicates only with equal fingerprints.
- */
-const MIN_CHARACTERS = 100;
-
-/**
- * Leaves at most `most` documents of each group of near-duplicates, those that stand first, with all their chunks. A document
- * joins the group of the first one left that it is near to, so whatever is left out is near to something that is not: groups do
- * not run on from record to record of one template. Chunks of one document are one member, and a document without words or
- * without a known print is in no group. Gives way to other work every few milliseconds.
+ * Leaves the chunks of at most `most` documents of each group of near-duplicates, those that stand first. A candidate joins the
+ * group of the first one left that it is near to, and is left out when any group with a member that it is near to is full: groups
+ * do not run on from record to record of one template. Chunks of one document are no copies of each other, and one without a
+ * fingerprint is in no group. Gives way to other work every few milliseconds.
  *
- * @param candidates best first, and so is what is left of them
- * @param prints by chunk number
+ * @param candidates best first
+ * @param prints fingerprints by chunk number
  * @param most at least 1
  * @throws the signal's reason when it aborts
  */
 export async function collapse<One extends Candidate>(
   candidates: readonly One[],
-  prints: ReadonlyMap<number, DocumentPrint>,
+  prints: ReadonlyMap<number, string>,
   most: number,
   signal: AbortSignal,
-): Promise<One[]> {
+): Promise<Collapsed<One>> {
   const pause = pauseEvery(signal);
-  const left: Member[] = [];
-  const isLeft = new Map<string, boolean>();
-  for (const { docId, chunkNo } of candidates) {
-    if (isLeft.has(docId)) continue;
-    const print = prints.get(chunkNo);
-    isLeft.set(docId, print === undefined || print.fingerprint === 0n || joins(print, left, most));
+  const members: Member[] = [];
+  const groups = new Set<Group>();
+  const left: One[] = [];
+  for (const candidate of candidates) {
+    const print = prints.get(candidate.chunkNo);
+    if (print === undefined || joins(candidate.docId, print, members, groups, most)) left.push(candidate);
     await pause();
   }
-  return candidates.filter(({ docId }) => isLeft.get(docId));
+  return { left, full: [...groups].filter(({ hadMore }) => hadMore).map(({ first }) => first) };
 }
 
-/** A document that is left. */
-interface Member {
-  /** The halves of its fingerprint: comparing bigints takes a hundred times as long. */
-  readonly high: number;
-  readonly low: number;
-  readonly isShort: boolean;
-  /** One object for all members of a group. */
-  readonly group: { size: number };
-}
-
-/** Adds a document to those that are left, unless its group is full. */
-function joins({ fingerprint, characters }: DocumentPrint, left: Member[], most: number): boolean {
-  const high = Number(BigInt.asIntN(32, fingerprint >> 32n));
-  const low = Number(BigInt.asIntN(32, fingerprint));
-  const isShort = characters < MIN_CHARACTERS;
-  const near = left.find((other) => {
-    const distance = bitsOf(high ^ other.high) + bitsOf(low ^ other.low);
-    return distance <= (isShort || other.isShort ? 0 : MAX_DISTANCE);
-  });
-  const group = near?.group ?? { size: 0 };
-  if (group.size >= most) return false;
-  group.size++;
-  left.push({ high, low, isShort, group });
+/** Adds a candidate to those that are left, unless a group that it is near to is full. */
+function joins(docId: string, print: string, members: Member[], groups: Set<Group>, most: number): boolean {
+  const lanes = lanesOf(print);
+  let joined: Group | undefined;
+  for (const { lanes: others, group } of members) {
+    if (bitsApart(lanes, others) > NEAR_BITS) continue;
+    joined ??= group;
+    if (group.documents.size < most || group.documents.has(docId)) continue;
+    group.hadMore = true;
+    return false;
+  }
+  const group = joined ?? { first: print, documents: new Set(), hadMore: false };
+  groups.add(group);
+  group.documents.add(docId);
+  members.push({ lanes, group });
   return true;
 }
+
+export const lanesOf = (print: string): Lanes => [lane(print, 0), lane(print, 32), lane(print, 64), lane(print, 96)];
+
+const lane = (print: string, from: number): number => Number.parseInt(print.slice(from, from + 32), 2) | 0;
+
+/** In how many bits two fingerprints differ, 0 to 128. */
+export const bitsApart = (a: Lanes, b: Lanes): number =>
+  bitsOf(a[0] ^ b[0]) + bitsOf(a[1] ^ b[1]) + bitsOf(a[2] ^ b[2]) + bitsOf(a[3] ^ b[3]);
 
 /** How many bits of 32 are set. */
 function bitsOf(bits: number): number {

@@ -1,11 +1,11 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { DensePath } from "../plan/choose-path.ts";
-import type { RecallPlan, RetrievalPlan } from "../plan/retrieval-plan.ts";
+import type { RecallPlan } from "../plan/retrieval-plan.ts";
 import { backendUnavailable, RpcError } from "../protocol/errors.ts";
 import { compareScored, type ScoredCandidate } from "./candidate.ts";
 import type { RetrievalContext } from "./context.ts";
 import { fuse, fuseQueries } from "./fuse.ts";
-import { type Question, type Recall, recall } from "./recall.ts";
+import { type Question, type Recall, type RecallRequest, recall } from "./recall.ts";
 
 /** What recall and fusion found, all of one version of the corpus. */
 export interface Found {
@@ -34,7 +34,7 @@ export class VersionGone extends RpcError {
  * @throws RpcError -32010 when the pinned version cannot be had
  */
 export async function findCandidates(
-  plan: RetrievalPlan,
+  plan: RecallRequest,
   corpus: Corpus,
   questions: readonly Question[],
   context: RetrievalContext,

@@ -1,16 +1,20 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
-import { documentPrints } from "../sql/recall.ts";
+import type { Surplus } from "../sql/near-duplicates.ts";
+import { chunkPrints } from "../sql/recall.ts";
 import type { ScoredCandidate } from "./candidate.ts";
-import { collapse } from "./collapse.ts";
+import { type Collapsed, collapse } from "./collapse.ts";
 import { type RetrievalContext, readChunks } from "./context.ts";
 import { type Found, findCandidates } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
 import type { Question } from "./recall.ts";
 import type { Seen } from "./trajectory.ts";
 
-/** How much wider recall looks each time that near-duplicates left it short. */
-const WIDER = 4;
+/** How often recall is asked: once, and again behind the near-duplicates that left it short. */
+const MAX_ROUNDS = 3;
+
+/** Groups that one question passes over at most: each is compared with every chunk of the corpus. */
+const MAX_GROUPS = 64;
 
 export interface Distinct {
   readonly found: Found;
@@ -21,8 +25,8 @@ export interface Distinct {
 
 /**
  * Finds candidates and leaves out surplus near-duplicates. Where fewer are left than `k`, or than half of what recall found at
- * first (what later pages show), it looks again behind them, wider each time, until there are enough, the corpus has no more, or
- * `maxCandidateK` is reached.
+ * first (what later pages show), the same question is asked again as if the surplus were not in the corpus, until there are
+ * enough, there is no more, or it was asked three times.
  *
  * @returns undefined for a corpus that was never written
  * @throws RpcError -32010 when the pinned version cannot be had
@@ -35,23 +39,38 @@ export async function findDistinct(
   context: RetrievalContext,
 ): Promise<Distinct | undefined> {
   // Wider by what may be dropped, so that a long trajectory goes on finding something new.
-  let candidateK = Math.min(plan.candidateK + seen.size, plan.maxCandidateK);
+  const candidateK = Math.min(plan.candidateK + seen.size, plan.maxCandidateK);
   let { indexVersion } = plan;
+  let surplus: Surplus | undefined;
   let wanted: number | undefined;
-  for (;;) {
-    const found = await findCandidates({ ...plan, candidateK, indexVersion }, corpus, questions, context);
+  let path: Found["path"];
+  for (let round = 1; ; round++) {
+    const found = await findCandidates({ ...plan, candidateK, indexVersion, surplus }, corpus, questions, context);
     if (found === undefined) return undefined;
+    if (round === 1) path = found.path; // what comes after it reads a version, and that exactly
     const unseen = found.candidates.filter((candidate) => !seen.has(candidate, plan.unit));
     const recalled = plan.unit === "document" ? groupByDocument(unseen) : unseen;
-    const distinct = await collapsed(recalled, plan, corpus, context);
+    const { left, full } = await collapsed(recalled, plan, corpus, context);
     wanted ??= Math.min(recalled.length, Math.max(plan.k, recalled.length / 2));
-    const isEnough = distinct.length === recalled.length || distinct.length >= wanted;
-    if (isEnough || found.candidates.length < candidateK) return { found, distinct, notes: [] };
-    if (candidateK >= plan.maxCandidateK)
-      return { found, distinct, notes: ["near-duplicates were left out; there may be more hits behind them"] };
-    candidateK = Math.min(candidateK * WIDER, plan.maxCandidateK);
+    const isWhole = full.length === 0 || left.length >= wanted || found.candidates.length < candidateK;
+    if (isWhole || round === MAX_ROUNDS)
+      return {
+        found: { ...found, path },
+        distinct: left,
+        notes: notesOf(surplus !== undefined || full.length > 0, isWhole),
+      };
+    surplus = {
+      near: [...(surplus?.near ?? []), ...full].slice(0, MAX_GROUPS),
+      but: [...new Set(left.map(({ docId }) => docId))],
+    };
     indexVersion = found.indexVersion; // what was read first is read again
   }
+}
+
+function notesOf(wasCollapsed: boolean, isWhole: boolean): readonly string[] {
+  if (!wasCollapsed) return [];
+  const rest = isWhole ? "" : "; there may be more hits behind them";
+  return [`near-duplicates of some hits were left out${rest}`];
 }
 
 async function collapsed(
@@ -59,10 +78,10 @@ async function collapsed(
   { maxNearDuplicates }: RetrievalPlan,
   corpus: Corpus,
   context: RetrievalContext,
-): Promise<readonly ScoredCandidate[]> {
-  if (maxNearDuplicates === 0 || candidates.length <= maxNearDuplicates) return candidates;
+): Promise<Collapsed<ScoredCandidate>> {
+  if (maxNearDuplicates === 0 || candidates.length <= maxNearDuplicates) return { left: candidates, full: [] };
   const numbers = candidates.map(({ chunkNo }) => chunkNo);
-  const rows = await readChunks(context, corpus, numbers, (there) => documentPrints(there, numbers));
+  const rows = await readChunks(context, corpus, numbers, (there) => chunkPrints(there, numbers));
   const prints = new Map(rows.map(({ chunkNo, value }) => [chunkNo, value]));
   return await collapse(candidates, prints, maxNearDuplicates, context.limits.signal);
 }

@@ -3,6 +3,7 @@ import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
 import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
+import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
 import {
   type CorpusState,
@@ -10,6 +11,7 @@ import {
   chunksByNumber,
   corpusState,
   type DenseRow,
+  isRestricted,
   nearestChunks,
   searchGraph,
 } from "../sql/recall.ts";
@@ -39,6 +41,12 @@ export interface Question {
   readonly passage?: string | undefined;
 }
 
+/** A plan as recall runs it. */
+export interface RecallRequest extends RetrievalPlan {
+  /** What there is enough of. */
+  readonly surplus?: Surplus | undefined;
+}
+
 /** What the first round trip brings, all of one snapshot. */
 interface FirstLook {
   readonly state: CorpusState;
@@ -54,7 +62,7 @@ interface FirstLook {
  * @returns undefined when the corpus has no such version
  */
 export async function recall(
-  plan: RetrievalPlan,
+  plan: RecallRequest,
   corpus: Corpus,
   question: Question,
   context: RetrievalContext,
@@ -77,7 +85,7 @@ export async function recall(
     averageLength: look.state.liveChunks === 0 ? 0 : look.state.liveLength / look.state.liveChunks,
     nextChunk: look.state.nextChunk,
     closed: new ChunkSet(look.sparse.filter((row) => row.kind === "closed")),
-    allowed: plan.filter && new ChunkSet(look.sparse.filter((row) => row.kind === "allowed")),
+    allowed: isRestricted(plan) ? new ChunkSet(look.sparse.filter((row) => row.kind === "allowed")) : undefined,
     limit: plan.candidateK,
     scoresOf: look.dense.map((row) => row.chunkNo),
     signal: context.limits.signal,
@@ -105,7 +113,7 @@ async function embedQuestion(
 }
 
 interface Asked {
-  readonly plan: RetrievalPlan;
+  readonly plan: RecallRequest;
   readonly corpus: Corpus;
   readonly at: ReadPoint;
   readonly vector: Float32Array | undefined;
@@ -119,9 +127,9 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
   const walks = vector === undefined || path?.search !== "graph" ? undefined : walksOf(plan, corpus, vector, path);
-  const exact = () => (vector === undefined ? none : [nearestChunks(corpus, at, vector, plan.filter, plan.candidateK)]);
+  const exact = () => (vector === undefined ? none : [nearestChunks(corpus, at, vector, plan, plan.candidateK)]);
   const dense = walks === undefined ? exact() : [walks.wide];
-  const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan.filter)];
+  const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan)];
   const statements: readonly Statement<unknown>[] = [
     corpusState(corpus, at),
     ...sparse,

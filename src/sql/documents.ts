@@ -1,5 +1,6 @@
 import type { CorpusName, EmbeddingSpace, FilterField, ScreeningPolicy, TenantId } from "../catalog/corpus.ts";
 import type { ColumnValue } from "../plan/check-meta.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
 import { COLUMN_TYPES } from "./column-types.ts";
 import { isIn, type Place } from "./place.ts";
 import { compile, identifier, joinSql, noRows, type Sql, type Statement, sql } from "./sql.ts";
@@ -88,11 +89,9 @@ export interface DocumentRow {
   readonly title: string | null;
   readonly uri: string | null;
   readonly language: string | null;
-  readonly trust: string;
+  readonly trust: TrustLevel;
   readonly injectionSuspected: boolean;
   readonly quarantined: boolean;
-  /** 64-bit SimHash, signed. */
-  readonly fingerprint: bigint;
   /** JSON text, kept byte for byte. */
   readonly meta: string;
   readonly chunkCount: number;
@@ -118,10 +117,10 @@ export function insertDocuments(
 ): Statement {
   const column = <Value extends string | boolean | null>(read: (row: DocumentRow) => Value) => rows.map(read);
   return compile(
-    sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes)
-select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.title, d.uri, d.language, ${by.source}, ${by.issuer}, ${by.subject}, ${by.tokenId ?? null}, d.trust, d.injection_suspected, d.quarantined, d.fingerprint, d.meta::json, d.chunk_count, d.text_bytes
-from unnest(${column((r) => r.docId)}::text[], ${column((r) => r.title)}::text[], ${column((r) => r.uri)}::text[], ${column((r) => r.language)}::text[], ${column((r) => r.trust)}::text[], ${column((r) => r.injectionSuspected)}::boolean[], ${column((r) => r.quarantined)}::boolean[], ${column((r) => r.fingerprint.toString())}::bigint[], ${column((r) => r.meta)}::text[], ${rows.map((r) => r.chunkCount)}::int[], ${rows.map((r) => r.textBytes)}::bigint[])
-as d(doc_id, title, uri, language, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes)`,
+    sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, meta, chunk_count, text_bytes)
+select ${key.tenantId}, ${key.corpus}, d.doc_id, ${version}::bigint, d.title, d.uri, d.language, ${by.source}, ${by.issuer}, ${by.subject}, ${by.tokenId ?? null}, d.trust, d.injection_suspected, d.quarantined, d.meta::json, d.chunk_count, d.text_bytes
+from unnest(${column((r) => r.docId)}::text[], ${column((r) => r.title)}::text[], ${column((r) => r.uri)}::text[], ${column((r) => r.language)}::text[], ${column((r) => r.trust)}::text[], ${column((r) => r.injectionSuspected)}::boolean[], ${column((r) => r.quarantined)}::boolean[], ${column((r) => r.meta)}::text[], ${rows.map((r) => r.chunkCount)}::int[], ${rows.map((r) => r.textBytes)}::bigint[])
+as d(doc_id, title, uri, language, trust, injection_suspected, quarantined, meta, chunk_count, text_bytes)`,
     noRows,
   );
 }
@@ -141,6 +140,8 @@ export interface ChunkRow {
   readonly terms: number;
   readonly start: number;
   readonly end: number;
+  /** 128 times 0 or 1; null = near to none. */
+  readonly fingerprint: string | null;
   /** `[…]`, as pgvector reads it. */
   readonly embedding: string;
   /** By field name; absent = null. */
@@ -181,10 +182,10 @@ export function insertChunks(
       sql``,
     );
   return compile(
-    sql`insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding${list(fields.map((field) => identifier(field.column)))})
-select ${key.tenantId}, ${key.corpus}, ${placement}, c.chunk_no, c.doc_id, c.ordinal, ${version}::bigint, c.terms, c.start_offset, c.end_offset, c.embedding::halfvec${list(columns.map((column) => column.value))}
-from unnest(${rows.map((r) => r.chunkNo)}::int[], ${rows.map((r) => r.docId)}::text[], ${rows.map((r) => r.ordinal)}::int[], ${rows.map((r) => r.terms)}::int[], ${rows.map((r) => r.start)}::int[], ${rows.map((r) => r.end)}::int[], ${rows.map((r) => r.embedding)}::text[]${list(columns.map((column) => column.argument))})
-as c(chunk_no, doc_id, ordinal, terms, start_offset, end_offset, embedding${list(columns.map((column) => column.alias))})`,
+    sql`insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, fingerprint, embedding${list(fields.map((field) => identifier(field.column)))})
+select ${key.tenantId}, ${key.corpus}, ${placement}, c.chunk_no, c.doc_id, c.ordinal, ${version}::bigint, c.terms, c.start_offset, c.end_offset, c.fingerprint, c.embedding::halfvec${list(columns.map((column) => column.value))}
+from unnest(${rows.map((r) => r.chunkNo)}::int[], ${rows.map((r) => r.docId)}::text[], ${rows.map((r) => r.ordinal)}::int[], ${rows.map((r) => r.terms)}::int[], ${rows.map((r) => r.start)}::int[], ${rows.map((r) => r.end)}::int[], ${rows.map((r) => r.fingerprint)}::bit(128)[], ${rows.map((r) => r.embedding)}::text[]${list(columns.map((column) => column.argument))})
+as c(chunk_no, doc_id, ordinal, terms, start_offset, end_offset, fingerprint, embedding${list(columns.map((column) => column.alias))})`,
     noRows,
   );
 }

@@ -1,4 +1,5 @@
 import type { CorpusName, TenantId } from "../catalog/corpus.ts";
+import type { TrustLevel } from "../protocol/wire.ts";
 import type { CorpusKey } from "./documents.ts";
 import { compile, type Sql, type Statement, sql } from "./sql.ts";
 
@@ -60,6 +61,7 @@ export interface QuarantinedDocument {
   readonly docId: string;
   readonly addedVersion: number;
   readonly title: string | null;
+  readonly trust: TrustLevel;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
@@ -67,12 +69,13 @@ export interface QuarantinedDocument {
 /** Of these documents the live ones that are quarantined. */
 export function selectQuarantined(key: CorpusKey, docIds: readonly string[]): Statement<QuarantinedDocument> {
   return compile(
-    sql`select d.doc_id, d.added_version, d.title, d.meta, t.body from pgrcp.documents d join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)
+    sql`select d.doc_id, d.added_version, d.title, d.trust, d.meta, t.body from pgrcp.documents d join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)
 where ${of(key)} and doc_id = any(${docIds}::text[]) and d.removed_version is null and d.quarantined order by doc_id`,
     (row) => ({
       docId: row.doc_id as string,
       addedVersion: row.added_version as number,
       title: row.title as string | null,
+      trust: row.trust as TrustLevel,
       meta: row.meta as QuarantinedDocument["meta"],
       text: row.body as string,
     }),
@@ -100,8 +103,8 @@ export function rewriteDocuments(
   insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body)
   select t.tenant_id, t.corpus, t.doc_id, closed.removed_version, t.body from closed join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)
 )
-insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes, written_at)
-select tenant_id, corpus, doc_id, removed_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, ${quarantined}, fingerprint, meta, chunks, text_bytes, written_at from closed
+insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, meta, chunk_count, text_bytes, written_at)
+select tenant_id, corpus, doc_id, removed_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, ${quarantined}, meta, chunks, text_bytes, written_at from closed
 returning doc_id`,
     (row) => row.doc_id as string,
   );

@@ -3,6 +3,7 @@ import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import type { Unit } from "../protocol/wire.ts";
 import { filterToCondition } from "./filter.ts";
+import { isNoSurplus, type Surplus } from "./near-duplicates.ts";
 import { isIn, type Place } from "./place.ts";
 import { compile, identifier, integer, noRows, type Sql, type Statement, sql } from "./sql.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
@@ -46,9 +47,20 @@ export const versionsOf = (corpus: Corpus): Sql => sql`v.tenant_id = ${corpus.te
 export const ofCorpus = (corpus: Corpus): Sql =>
   sql`tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and placement${isIn(corpus)}`;
 
-/** The chunks that pass a filter, after another condition. */
-export const matching = (filter: ResolvedFilter | undefined): Sql =>
-  filter === undefined ? sql`` : sql` and ${filterToCondition(filter)}`;
+/** Which chunks count besides being visible. */
+export interface Restriction {
+  readonly filter?: ResolvedFilter | undefined;
+  readonly surplus?: Surplus | undefined;
+}
+
+export const isRestricted = ({ filter, surplus }: Restriction): boolean =>
+  filter !== undefined || surplus !== undefined;
+
+/** The chunks that count, after another condition. */
+export const matching = ({ filter, surplus }: Restriction): Sql => {
+  const passing = filter === undefined ? sql`` : sql` and ${filterToCondition(filter)}`;
+  return surplus === undefined ? passing : sql`${passing} and ${isNoSurplus(surplus)}`;
+};
 
 export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusState> {
   const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
@@ -82,11 +94,11 @@ export function nearestChunks(
   corpus: Corpus,
   at: ReadPoint,
   vector: Float32Array,
-  filter: ResolvedFilter | undefined,
+  restriction: Restriction,
   limit: number,
 ): Statement<DenseRow> {
   return compile(
-    sql`select chunk_no, doc_id, ordinal, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(filter)} order by distance, doc_id, ordinal limit ${limit}`,
+    sql`select chunk_no, doc_id, ordinal, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by distance, doc_id, ordinal limit ${limit}`,
     (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
   );
 }
@@ -118,7 +130,7 @@ export function chunksByGraph(
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
   const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
   return compile(
-    sql`select chunk_no, doc_id, ordinal, distance from (select chunk_no, doc_id, ordinal, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
+    sql`select chunk_no, doc_id, ordinal, distance from (select chunk_no, doc_id, ordinal, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
     (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
   );
 }
@@ -126,7 +138,7 @@ export function chunksByGraph(
 /** One row: how many live chunks pass a filter, as the planner estimates it from the statistics of the corpus's own partition. */
 export function estimatePassing(corpus: Corpus, filter: ResolvedFilter): Statement<number> {
   return compile(
-    sql`explain (format json) select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)}`,
+    sql`explain (format json) select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })}`,
     (row) => (row["QUERY PLAN"] as [{ Plan: { "Plan Rows": number } }])[0].Plan["Plan Rows"],
   );
 }
@@ -134,7 +146,7 @@ export function estimatePassing(corpus: Corpus, filter: ResolvedFilter): Stateme
 /** One row: how many live chunks pass a filter, counted up to a limit. */
 export function countPassing(corpus: Corpus, filter: ResolvedFilter, limit: number): Statement<number> {
   return compile(
-    sql`select count(*) as passing from (select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching(filter)} limit ${limit}) counted`,
+    sql`select count(*) as passing from (select from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} limit ${limit}) counted`,
     (row) => row.passing as number,
   );
 }
@@ -197,21 +209,11 @@ export function chunkDates(
   );
 }
 
-/** What near-duplicates of a document are told by. */
-export interface DocumentPrint {
-  readonly fingerprint: bigint;
-  /** From the document's beginning to the end of the chunk. */
-  readonly characters: number;
-}
-
-/** The prints of the chunks' documents. */
-export function documentPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<DocumentPrint>> {
+/** Fingerprints of the chunks that have one, 128 times 0 or 1: near-duplicates are told by them. */
+export function chunkPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string>> {
   return compile(
-    sql`select c.chunk_no, d.fingerprint::text as fingerprint, c.end_offset as characters from pgrcp.chunks c ${documentOf()} where ${byNumber(corpus, chunkNos)}`,
-    (row) => ({
-      chunkNo: row.chunk_no as number,
-      value: { fingerprint: BigInt(row.fingerprint as string), characters: row.characters as number },
-    }),
+    sql`select c.chunk_no, c.fingerprint from pgrcp.chunks c where ${byNumber(corpus, chunkNos)} and c.fingerprint is not null`,
+    (row) => ({ chunkNo: row.chunk_no as number, value: row.fingerprint as string }),
   );
 }
 

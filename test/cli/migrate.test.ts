@@ -41,8 +41,8 @@ async function prepare(name: string, metas: readonly object[]): Promise<string> 
   for (const [index, meta] of metas.entries()) {
     const id = `doc${index}`;
     await admin.query(
-      run(sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-values ('t', 'default', ${id}, 1, 'api', 'iss', 'sub', 'untrusted', false, false, 0, ${JSON.stringify(meta)}::json, 1)`),
+      run(sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+values ('t', 'default', ${id}, 1, 'api', 'iss', 'sub', 'untrusted', false, false, ${JSON.stringify(meta)}::json, 1)`),
     );
     await admin.query(
       run(sql`insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding)

@@ -147,8 +147,8 @@ const onPostgres = () => {
     await setLogins(admin, custom);
     await admin.transaction((transaction) =>
       transaction.script(`insert into pgrcp.tenants values ('custom');
-insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-  values ('custom', 'default', 'd', 1, 's', 'i', 's', 'trusted', false, false, 0, '{}', 1)`),
+insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+  values ('custom', 'default', 'd', 1, 's', 'i', 's', 'trusted', false, false, '{}', 1)`),
     );
 
     expect(await startError(custom, url)).toBeUndefined();

@@ -18,8 +18,8 @@ export const rows = <Row extends object>(statement: Sql): Statement<Row> => comp
 const at = (tenantId: string, corpus: string): Sql => sql`${tenantId}, ${corpus}`;
 
 export const insertDocument = (tenantId: string, docId: string, version: number, closed: number | null = null): Sql =>
-  sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, removed_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-values (${at(tenantId, "default")}, ${docId}, ${version}, ${closed}::bigint, 'api', 'iss', 'sub', 'untrusted', false, false, 0, '{}', 1)`;
+  sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, removed_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+values (${at(tenantId, "default")}, ${docId}, ${version}, ${closed}::bigint, 'api', 'iss', 'sub', 'untrusted', false, false, '{}', 1)`;
 
 export const insertChunk = (tenantId: string, docId: string, version: number, chunkNo: number): Sql =>
   sql`insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding)

@@ -245,8 +245,8 @@ describe("a filter field", () => {
       throw new Error("pulled the plug");
     };
     await script(`insert into pgrcp.tenants values ('f');
-insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-  values ('f', 'default', 'd', 1, 's', 'i', 's', 'trusted', false, false, 0, '{}', 1);
+insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+  values ('f', 'default', 'd', 1, 's', 'i', 's', 'trusted', false, false, '{}', 1);
 insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding)
   values ('f', 'default', 'shared', 0, 'd', 0, 1, 1, 0, 1, '[1]')`);
     await migrate(admin, { fields: fieldsOf(field("int")), columnValueOf: interrupted }).catch(() => {});

@@ -40,8 +40,8 @@ async function store(tenant: string, corpus: string, documents: readonly Stored[
       const closed = removed === true ? 2 : null;
       await transaction.query(
         compile(
-          sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, removed_version, title, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-values (${tenant}, ${corpus}, ${id}, 1, ${closed}, ${title}, ${source}, 'i', 's', 'untrusted', ${quarantined}, ${quarantined}, 0, ${JSON.stringify(meta)}::json, 1)`,
+          sql`insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, removed_version, title, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+values (${tenant}, ${corpus}, ${id}, 1, ${closed}, ${title}, ${source}, 'i', 's', 'untrusted', ${quarantined}, ${quarantined}, ${JSON.stringify(meta)}::json, 1)`,
           noRows,
         ),
       );

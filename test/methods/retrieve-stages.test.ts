@@ -160,7 +160,7 @@ describe("recency", () => {
   const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();
 
   test("halves a score with each half-life between the document's date and the version", async () => {
-    const caller = tenant({ config: { ...config, retrieval: { maxNearDuplicates: 0 } } });
+    const caller = tenant();
     await caller.add([
       { id: "new", text: "apple pear", meta: { at: ago(0) } },
       { id: "old", text: "apple pear", meta: { at: ago(10) } },

@@ -313,7 +313,7 @@ describe("what a hit shows", () => {
   });
 
   test("equal scores are ordered by document id in UTF-8 order, whatever the order of writing", async () => {
-    const caller = tenant({ config: { ...config, retrieval: { maxNearDuplicates: 0 } } });
+    const caller = tenant();
     for (const id of ["b", "\u{1F600}", "a", "\uFF5E", "B"]) await caller.add([{ id, text: "same words" }]);
     const expected = ["B", "a", "b", "\uFF5E", "\u{1F600}"];
     for (const mode of MODES) expect(await caller.ids({ query: "same", mode })).toEqual(expected);

@@ -1,107 +1,97 @@
 import { expect, test } from "vitest";
 import { collapse } from "../../src/retrieval/collapse.ts";
 
-const LONG = 500;
-/** `id fingerprint characters`, best first, each a document of one chunk. */
-const left = async (most: number, documents: readonly (readonly [string, bigint, number])[]) => {
+/** A fingerprint of so many ones, from a place on. */
+const ones = (count: number, from = 0) => "0".repeat(from).concat("1".repeat(count)).padEnd(128, "0");
+
+/** `id fingerprint`, best first, each a document of one chunk. */
+const collapsed = async (most: number, documents: readonly (readonly [string, string])[]) => {
   const candidates = documents.map(([docId], chunkNo) => ({
-    chunkNo,
-    docId,
-    ordinal: 0,
-    dense: undefined,
-    sparse: undefined,
+    ...{ chunkNo, docId, ordinal: 0, dense: undefined, sparse: undefined },
   }));
-  const prints = new Map(documents.map(([, fingerprint, characters], no) => [no, { fingerprint, characters }]));
-  return (await collapse(candidates, prints, most, new AbortController().signal)).map(({ docId }) => docId).join("");
+  const prints = new Map(documents.map(([, print], chunkNo) => [chunkNo, print]));
+  const { left, full } = await collapse(candidates, prints, most, new AbortController().signal);
+  return { left: left.map(({ docId }) => docId).join(""), full };
 };
 
 test("of a group the first stay, in their places, and others are not touched", async () => {
-  expect(
-    await left(2, [
-      ["a", 1n, LONG],
-      ["x", -1n, LONG],
-      ["b", 1n, LONG],
-      ["c", 1n, LONG],
-    ]),
-  ).toBe("axb");
+  const same = ones(3);
+  const all = [
+    ["a", same],
+    ["x", ones(64, 64)],
+    ["b", same],
+    ["c", same],
+  ] as const;
+  expect(await collapsed(2, all)).toEqual({ left: "axb", full: [same] });
+  expect(await collapsed(3, all)).toEqual({ left: "axbc", full: [] });
 });
 
-test("twelve bits apart are near, thirteen are not", async () => {
-  const far = BigInt.asIntN(64, 0x8000_0001_0000_0000n);
-  const twelve = BigInt.asIntN(64, far ^ 0x0000_001e_0000_00ffn); // 4 bits above, 8 below
-  const thirteen = BigInt.asIntN(64, far ^ 0x0000_001e_0000_01ffn);
-  expect(
-    await Promise.all(
-      [twelve, thirteen].map((other) =>
-        left(1, [
-          ["a", far, LONG],
-          ["b", other, LONG],
-        ]),
-      ),
-    ),
-  ).toEqual(["a", "ab"]);
+test("32 bits apart are near, 33 are not, wherever they are", async () => {
+  for (const from of [0, 20, 95]) {
+    expect(
+      (
+        await collapsed(1, [
+          ["a", ones(0)],
+          ["b", ones(32, from)],
+        ])
+      ).left,
+    ).toBe("a");
+    expect(
+      (
+        await collapsed(1, [
+          ["a", ones(0)],
+          ["b", ones(33, from)],
+        ])
+      ).left,
+    ).toBe("ab");
+  }
 });
 
 test("what is left out is near to one that is left: a chain of records is not one group", async () => {
-  const [one, between, two] = [1n, 0x3ffn, 0xf_ffffn]; // 9 and 10 bits apart, 19 from end to end
-  expect(
-    await left(1, [
-      ["a", one, LONG],
-      ["b", between, LONG],
-      ["c", two, LONG],
-    ]),
-  ).toBe("ac");
-  expect(
-    await left(1, [
-      ["b", between, LONG],
-      ["a", one, LONG],
-      ["c", two, LONG],
-    ]),
-  ).toBe("b");
+  // 30 bits from one to the next, 60 from end to end.
+  const chain = [
+    ["a", ones(0)],
+    ["b", ones(30)],
+    ["c", ones(60)],
+  ] as const;
+  expect((await collapsed(1, chain)).left).toBe("ac");
+  expect((await collapsed(1, [chain[1], chain[0], chain[2]])).left).toBe("b");
 });
 
-test("a document counts with the group of any that is left, not of its first alone", async () => {
-  const [one, between, two] = [1n, 0x3ffn, 0xf_ffffn];
+test("a candidate counts with the group of any that is left, not of its first alone", async () => {
   expect(
-    await left(2, [
-      ["a", one, LONG],
-      ["b", between, LONG],
-      ["c", two, LONG],
-    ]),
+    (
+      await collapsed(2, [
+        ["a", ones(0)],
+        ["b", ones(30)],
+        ["c", ones(60)],
+      ])
+    ).left,
   ).toBe("ab");
 });
 
-test("an abort ends it", async () => {
+test("whoever is near to a full group is left out, though another that it is near to has room", async () => {
+  // x has room and is 40 bits from a; y is 20 bits from both.
+  const between = [
+    ["x", ones(40)],
+    ["a", ones(0)],
+    ["b", ones(0)],
+    ["y", ones(20)],
+  ] as const;
+  expect(await collapsed(2, between)).toEqual({ left: "xab", full: [ones(0)] });
+});
+
+test("a candidate without a fingerprint stays, and an abort ends it", async () => {
+  const none = { docId: "none", chunkNo: 7, ordinal: 0, dense: 1, sparse: undefined };
+  expect((await collapse([none, none], new Map(), 1, new AbortController().signal)).left).toEqual([none, none]);
   await expect(collapse([], new Map(), 1, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
 });
 
-test("short texts are duplicates only with equal fingerprints; texts without words never are", async () => {
-  expect(
-    await left(1, [
-      ["a", 1n, 99],
-      ["b", 3n, LONG],
-      ["c", 1n, 99],
-    ]),
-  ).toBe("ab");
-  expect(
-    await left(1, [
-      ["a", 1n, 100],
-      ["b", 3n, 100],
-    ]),
-  ).toBe("a");
-  expect(
-    await left(1, [
-      ["a", 0n, LONG],
-      ["b", 0n, LONG],
-    ]),
-  ).toBe("ab");
-});
-
-test("chunks of one document count as one, and go or stay together", async () => {
+test("chunks of one document count as one", async () => {
   const chunk = (docId: string, chunkNo: number) => ({ docId, chunkNo, ordinal: 0, dense: 1, sparse: undefined });
   const candidates = [chunk("a", 1), chunk("b", 2), chunk("a", 3), chunk("b", 4)];
-  const prints = new Map(candidates.map(({ chunkNo }) => [chunkNo, { fingerprint: 7n, characters: LONG }]));
+  const prints = new Map(candidates.map(({ chunkNo }) => [chunkNo, ones(9)]));
   const { signal } = new AbortController();
-  expect((await collapse(candidates, prints, 1, signal)).map(({ chunkNo }) => chunkNo)).toEqual([1, 3]);
-  expect(await collapse(candidates, prints, 2, signal)).toEqual(candidates);
+  expect((await collapse(candidates, prints, 1, signal)).left.map(({ chunkNo }) => chunkNo)).toEqual([1, 3]);
+  expect(await collapse(candidates, prints, 2, signal)).toEqual({ left: candidates, full: [] });
 });

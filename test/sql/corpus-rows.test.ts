@@ -56,12 +56,14 @@ const document = (docId: string, body: string, chunkCount: number): write.Docume
   trust: "community",
   injectionSuspected: chunkCount === 0,
   quarantined: chunkCount === 0,
-  fingerprint: -1n,
   meta: '{"b":1, "a":2}',
   chunkCount,
   textBytes: Buffer.byteLength(body),
   contexts: null,
 });
+
+/** A fingerprint of so many ones. */
+const ones = (count: number) => "1".repeat(count).padEnd(128, "0");
 
 interface ChunkOf {
   readonly ordinal?: number;
@@ -80,6 +82,7 @@ const chunk = (
   terms: 3,
   start: at[0],
   end: at[1],
+  fingerprint: ones(16 * chunkNo),
   embedding,
   fields: new Map(year === undefined ? [] : [["year", year]]),
 });
@@ -198,14 +201,14 @@ describe("the nearest chunks", () => {
     ["at version 3", at("v3"), ["b#0 (2)", "b#1 (3)", "B#0 (4)"]],
     ["at no version", at("v9"), []],
   ])("%s are those that were live then, best first", async (_, point, expected) => {
-    expect(placed(await read(recall.nearestChunks(CORPUS, point, EAST, undefined, 10)))).toEqual(expected);
-    expect(placed(await read(recall.nearestChunks(CORPUS, point, EAST, undefined, 1)))).toEqual(expected.slice(0, 1));
+    expect(placed(await read(recall.nearestChunks(CORPUS, point, EAST, {}, 10)))).toEqual(expected);
+    expect(placed(await read(recall.nearestChunks(CORPUS, point, EAST, {}, 1)))).toEqual(expected.slice(0, 1));
   });
 
   test("bring their cosine with them", async () => {
-    const rows = await read(recall.nearestChunks(CORPUS, at("v3"), EAST, undefined, 10));
+    const rows = await read(recall.nearestChunks(CORPUS, at("v3"), EAST, {}, 10));
     expect(rows.map((row) => row.similarity)).toEqual([1, 1, expect.closeTo(0.6, 3)]);
-    expect((await read(recall.nearestChunks(CORPUS, at("v2"), EAST, undefined, 10))).at(-1)?.similarity).toBe(0);
+    expect((await read(recall.nearestChunks(CORPUS, at("v2"), EAST, {}, 10))).at(-1)?.similarity).toBe(0);
   });
 
   test.each([
@@ -214,15 +217,34 @@ describe("the nearest chunks", () => {
     ["at version 2", at("v2"), []],
     ["at no version", at("v9"), []],
   ])("that pass a filter, %s, are the ones that BM25 may count", async (_, point, expected) => {
-    const nearest = await read(recall.nearestChunks(CORPUS, point, EAST, since2000, 10));
+    const nearest = await read(recall.nearestChunks(CORPUS, point, EAST, { filter: since2000 }, 10));
     expect(nearest.map((row) => row.chunkNo)).toEqual(expected);
-    expect(await chunksOf("allowed", point, since2000)).toEqual(expected);
+    expect(await chunksOf("allowed", point, { filter: since2000 })).toEqual(expected);
+  });
+
+  // Chunk 2 is 32 bits from no ones, chunk 3 is 48 and chunk 4 is 64.
+  test.each([
+    ["near to none", [], [], [2, 3, 4]],
+    ["32 bits from one", [ones(0)], [], [3, 4]],
+    ["near to either of two", [ones(0), ones(128), ones(96)], [], [3]],
+    ["near, but those that stay", [ones(0)], ["b", "x"], [2, 3, 4]],
+  ])("that are no surplus, %s, are those further away", async (_, near, but, expected) => {
+    const surplus = { near, but };
+    const nearest = await read(recall.nearestChunks(CORPUS, NEWEST, EAST, { surplus }, 10));
+    expect(nearest.map((row) => row.chunkNo).toSorted()).toEqual(expected);
+    expect(await chunksOf("allowed", NEWEST, { surplus })).toEqual(expected);
+    const both = await chunksOf("allowed", NEWEST, { filter: since2000, surplus });
+    expect(both).toEqual(expected.filter((chunkNo) => chunkNo === 4));
   });
 });
 
 /** Numbers that come beside the postings; the history is all in block 0. */
-async function chunksOf(kind: "closed" | "allowed", point: ReadPoint, filter?: typeof since2000): Promise<number[]> {
-  const rows = await read(postingsOfTerms(CORPUS, point, ["absent"], filter));
+async function chunksOf(
+  kind: "closed" | "allowed",
+  point: ReadPoint,
+  restriction: recall.Restriction = {},
+): Promise<number[]> {
+  const rows = await read(postingsOfTerms(CORPUS, point, ["absent"], restriction));
   return rows.flatMap((row) => {
     expect(row.block).toBe(0);
     const bytes = row.kind === kind ? Buffer.from(row.offsets, "base64") : Buffer.alloc(0);

@@ -52,12 +52,12 @@ import {
 import {
   chunkDates,
   chunkPassages,
+  chunkPrints,
   chunksByGraph,
   chunksByNumber,
   chunkVectors,
   corpusState,
   countPassing,
-  documentPrints,
   estimatePassing,
   hitRows,
   nearestChunks,
@@ -136,6 +136,8 @@ const datePublished: FilterField = { name: "published", type: "date", array: fal
 const filter = resolveFilter(asked, EVERY_FIELD, FILTER_OPERATORS, FILTER_LIMITS);
 if (filter === undefined) throw new Error("the filter is absent");
 
+const SURPLUS = { near: ["1".repeat(128), "01".repeat(64)], but: ["a", "it's"] };
+
 const BY = { source: "api", issuer: "https://issuer.test", subject: "alice", tokenId: "jti-1" };
 const DOCUMENTS: readonly DocumentRow[] = [
   {
@@ -147,7 +149,6 @@ const DOCUMENTS: readonly DocumentRow[] = [
     trust: "untrusted",
     injectionSuspected: false,
     quarantined: false,
-    fingerprint: 0n,
     meta: "{}",
     chunkCount: 1,
     textBytes: 22,
@@ -162,7 +163,6 @@ const DOCUMENTS: readonly DocumentRow[] = [
     trust: "community",
     injectionSuspected: true,
     quarantined: true,
-    fingerprint: -9_223_372_036_854_775_808n,
     meta: '{"year":1999, "year":2000}',
     chunkCount: 0,
     textBytes: 0,
@@ -176,6 +176,7 @@ const chunk = (chunkNo: number, fields: ChunkRow["fields"]): ChunkRow => ({
   terms: 3,
   start: 0,
   end: 12,
+  fingerprint: "01".repeat(64),
   embedding: "[0.5,-0.25]",
   fields,
 });
@@ -246,17 +247,18 @@ const REPEATABLE = { keyHash: Uint8Array.of(1, 2), requestHash: Uint8Array.of(3,
 
 /** Each reviewed statement, and the role that it runs as. */
 const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", Statement<unknown>]>> = {
-  "recall-nearest-chunks": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, undefined, 10)],
-  "recall-nearest-chunks-filtered": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, filter, 10)],
-  "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, undefined, 10)],
-  "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, filter, 10)],
+  "recall-nearest-chunks": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, {}, 10)],
+  "recall-nearest-chunks-filtered": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, { filter }, 10)],
+  "recall-nearest-chunks-no-surplus": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, { surplus: SURPLUS }, 10)],
+  "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, {}, 10)],
+  "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, { filter }, 10)],
   "recall-chunks-by-graph": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10)],
   "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(CORPUS, VECTOR, filter, 10)],
   "recall-plan-as-reader": ["operator", planAsReader],
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
   "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],
-  "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, undefined, 10)],
+  "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, {}, 10)],
   "recall-chunks-by-number-moving": ["reader", chunksByNumber(MOVING, [7, 4], undefined)],
   "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],
   "recall-chunks-by-number-similarity": ["reader", chunksByNumber(CORPUS, [7, 4], VECTOR)],
@@ -278,13 +280,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-chunk-passages": ["reader", chunkPassages(CORPUS, [7, 4])],
   "recall-chunk-dates": ["reader", chunkDates(CORPUS, [7, 4], datePublished)],
   "recall-chunk-vectors": ["reader", chunkVectors(CORPUS, [7, 4])],
-  "recall-document-prints": ["reader", documentPrints(CORPUS, [7, 4])],
+  "recall-chunk-prints": ["reader", chunkPrints(CORPUS, [7, 4])],
   "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
   "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
-  "recall-postings": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell", "it's"], undefined)],
-  "recall-postings-filtered": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell"], filter)],
-  "recall-postings-pinned": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], undefined)],
-  "recall-postings-pinned-filtered": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], filter)],
+  "recall-postings": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell", "it's"], {})],
+  "recall-postings-filtered": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell"], { filter })],
+  "recall-postings-no-surplus": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell"], { surplus: SURPLUS })],
+  "recall-postings-pinned": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], {})],
+  "recall-postings-pinned-filtered": ["reader", postingsOfTerms(CORPUS, PINNED, ["cell"], { filter })],
   "write-lock-corpus": ["adder", lockCorpus(KEY)],
   "write-close-documents": ["deleter", closeDocuments(KEY, ["a", "it's"], 8)],
   "write-close-chunks": ["deleter", closeChunks(KEY, CORPUS, ["a", "it's"], 8)],

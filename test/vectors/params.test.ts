@@ -89,8 +89,13 @@ beforeAll(async () => {
     text: `test document number ${n}`,
     meta: { year: 2000 + n },
   }));
-  for (const from of [0, 75])
-    await server.call("index/add", { documents: documents.slice(from, from + 75) }, { token, session });
+  await server.call("index/add", { documents: documents.slice(0, 75) }, { token, session });
+  const { body: first } = await server.call("retrieve", { query: "test", k: 5 }, { token, session });
+  cursors.set("own.cursor:expired", String(first?.result?.nextCursor));
+  await server.call("index/add", { documents: documents.slice(75) }, { token, session });
+  await database.operator.write((transaction) =>
+    transaction.query(compile(sql`update pgrcp.corpus_versions set token = null where version = 1`, noRows)),
+  );
   const other = await server.token({ credentials: ["add"], tenant: "globex" });
   const otherSession = await server.initialize(other);
   await server.call(
@@ -119,10 +124,6 @@ async function makeCursors(): Promise<void> {
     const token = await server.token(claims);
     return { token, session: await server.initialize(token) };
   };
-  cursors.set("own.cursor:expired", await cursorOf({ token, session }));
-  await database.operator.write((transaction) =>
-    transaction.query(compile(sql`update pgrcp_state.ranked_lists set expires_at = now()`, noRows)),
-  );
   const own = await cursorOf({ token, session });
   const flipped = Buffer.from(own, "base64url");
   flipped[0] = (flipped[0] ?? 0) ^ 1;

@@ -185,8 +185,8 @@ test("PSN-051 past the write rate of a credential it is -32011, and others read 
   await limited.close();
 });
 
-test("PSN-051 where two copies are let through, a flood of 500 has at most two of the first ten hits", async () => {
-  const caller = callerOf(opened.database, freshTenant(), { config: { retrieval: { maxNearDuplicates: 2 } } });
+test("PSN-051 a flood of 500 has at most two of the first ten hits", async () => {
+  const caller = callerOf(opened.database, freshTenant());
   const passage = (own: string) =>
     `The clinic answers questions on kidneys every day and this page repeats what its doctors tell all who call about ${own} and about diet, water, sleep, medicine and the tests that should be made once a year by anyone older than fifty`;
   await caller.add(

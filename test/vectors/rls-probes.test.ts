@@ -65,7 +65,7 @@ const ANSWERED_OTHERWISE: Readonly<Record<string, { readonly allowed: string; re
 };
 
 const A_DOCUMENT = (tenant: string, id: string) =>
-  `insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count) values ('${tenant}', 'default', '${id}', 9, 's', 'i', 'u', 'untrusted', false, false, 0, '{}', 0)`;
+  `insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count) values ('${tenant}', 'default', '${id}', 9, 's', 'i', 'u', 'untrusted', false, false, '{}', 0)`;
 const inTenantA = (statement: string, begin = "begin") =>
   `${begin}; select set_config('pgrcp.tenant_id', 'a', true); ${statement}; rollback;`;
 /** Dynamic probes that name columns of the model schema, in this schema's words; the others run as they are. */

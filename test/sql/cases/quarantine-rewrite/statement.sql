@@ -5,8 +5,8 @@ with closed as (
   insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body)
   select t.tenant_id, t.corpus, t.doc_id, closed.removed_version, t.body from closed join pgrcp.document_texts t using (tenant_id, corpus, doc_id, added_version)
 )
-insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count, text_bytes, written_at)
-select tenant_id, corpus, doc_id, removed_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, $6, fingerprint, meta, chunks, text_bytes, written_at from closed
+insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, quarantined, meta, chunk_count, text_bytes, written_at)
+select tenant_id, corpus, doc_id, removed_version, title, uri, language, source, issuer, subject, token_id, trust, injection_suspected, $6, meta, chunks, text_bytes, written_at from closed
 returning doc_id
 -- $1 = ["a","b"]
 -- $2 = [2,0]
