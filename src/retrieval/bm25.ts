@@ -85,7 +85,7 @@ export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
     const threshold = asked.isIn(number) ? Number.NEGATIVE_INFINITY : top.threshold;
     const offsets = await scorer.score(blocks, threshold, mayRank, pause);
     const first = firstChunkOf(number);
-    for (const offset of offsets) if (mayRank(offset)) top.offer(first + offset, scorer.scores[offset] ?? 0);
+    for (const offset of offsets) top.offer(first + offset, scorer.scores[offset] ?? 0);
     asked.read(number, scorer.scores, mayRank);
   }
   return { ...top.take(), asked: asked.scores };
