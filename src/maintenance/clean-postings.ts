@@ -1,5 +1,6 @@
 import { blockOf, type PostingBlock, withoutChunks } from "../catalog/posting-block.ts";
 import type { TenantTransaction } from "../db/database.ts";
+import { keepPostingsInPlace } from "../sql/compaction.ts";
 import type { CorpusKey } from "../sql/documents.ts";
 import * as statements from "../sql/retention.ts";
 
@@ -25,6 +26,7 @@ export async function cleanSomePostings(
   after: PostingPlace,
 ): Promise<PostingPlace | undefined> {
   const blocks = [...new Set([...gone].map(blockOf))];
+  await transaction.query(keepPostingsInPlace);
   const rows = await transaction.query(statements.selectPostings(key, blocks, after, BATCH));
   const changed = rows.flatMap((row) => {
     const left = withoutChunks(row, gone);

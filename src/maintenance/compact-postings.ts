@@ -1,5 +1,6 @@
 import type { AdminConnection } from "../db/admin-connection.ts";
 import {
+  lockPostingsPlaces,
   moveOutOfLine,
   movePostings,
   type PostingsRoom,
@@ -36,22 +37,25 @@ export const bytesOf = ({ pages, outBytes, indexBytes }: PostingsRoom): number =
  * Gives back the room that postings no longer need: what blocks left behind that grew a document at a time, and what was collected.
  * Rows at the end of the table are written again at its beginning, the end is cut off, and the index is built anew beside the old one.
  *
- * Reads and writes go on: a row's move is a write like any other, in short transactions that may stop anywhere and go on the next
- * time. Cutting off takes the table's lock for some milliseconds and gives way to whoever waits for it.
+ * Reads and writes go on: rows move in short transactions that may stop anywhere and go on the next time, pass over what a writer
+ * holds, and wait for who cleans postings. Cutting off takes the table's lock for some milliseconds and gives way to whoever waits for it.
  *
  * @param admin as the owner of the table
  * @param signal ends it between two transactions
  * @returns the room before and after
  */
 export async function compactPostings(
-  admin: Pick<AdminConnection, "query">,
+  admin: Pick<AdminConnection, "query" | "transaction">,
   signal?: AbortSignal,
 ): Promise<{ readonly before: PostingsRoom; readonly after: PostingsRoom }> {
   const before = await roomOf(admin);
   let room = before;
   const move = async (from: number, to: number, statement: (fromPage: number, toPage: number) => Statement) => {
     for (let page = from; page < to && signal?.aborted !== true; page += PAGES_BATCH)
-      await admin.query(statement(page, Math.min(page + PAGES_BATCH, to)));
+      await admin.transaction(async (transaction) => {
+        await transaction.query(lockPostingsPlaces);
+        await transaction.query(statement(page, Math.min(page + PAGES_BATCH, to)));
+      });
   };
   for (let round = 0; round < MAX_ROUNDS && (hasLoosePages(room) || hasLooseBytes(room)); round++) {
     if (signal?.aborted === true) break;

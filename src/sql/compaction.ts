@@ -1,4 +1,4 @@
-import { compile, noRows, type Statement, sql } from "./sql.ts";
+import { compile, noRows, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The statements that give back room in `pgrcp.postings`, for its owner, across tenants. */
 
@@ -49,10 +49,26 @@ from needed, pg_class c where c.oid = 'pgrcp.postings'::regclass`,
   );
 }
 
+/** Who rewrites rows by their keys and who moves rows wait for each other: a write would pass by a row that is deleted and added meanwhile. */
+const LOCK = 482_804_069_235;
+
+/** Rows stay where they are until the end of the transaction. */
+export const keepPostingsInPlace: Statement = compile(
+  sql`select pg_advisory_xact_lock_shared(${LOCK}::bigint)`,
+  noRows,
+);
+
+/** Nobody rewrites rows by their keys until the end of the transaction, which moves some. */
+export const lockPostingsPlaces: Statement = compile(sql`select pg_advisory_xact_lock(${LOCK}::bigint)`, noRows);
+
+/** Rows of some pages that no writer holds: whoever waited for one while it holds others would meet writers in a deadlock. */
+const freeRows = (fromPage: number, toPage: number, condition: Sql): Sql =>
+  sql`ctid = any(array(select ctid from pgrcp.postings where ctid >= ${`(${fromPage},0)`}::tid and ctid < ${`(${toPage},0)`}::tid${condition} for update skip locked))`;
+
 /** The rows of some pages are written again, into the first pages with room: right after a vacuum those are the lowest. */
 export function movePostings(fromPage: number, toPage: number): Statement {
   return compile(
-    sql`with moved as (delete from pgrcp.postings where ctid >= ${`(${fromPage},0)`}::tid and ctid < ${`(${toPage},0)`}::tid returning tenant_id, corpus, term, block, n, packed, wide)
+    sql`with moved as (delete from pgrcp.postings where ${freeRows(fromPage, toPage, sql``)} returning tenant_id, corpus, term, block, n, packed, wide)
 insert into pgrcp.postings (tenant_id, corpus, term, block, n, packed, wide) select tenant_id, corpus, term, block, n, packed, wide from moved`,
     noRows,
   );
@@ -60,8 +76,9 @@ insert into pgrcp.postings (tenant_id, corpus, term, block, n, packed, wide) sel
 
 /** As `movePostings`, of bytes that lie out of line: the rows stay where they are. */
 export function moveOutOfLine(fromPage: number, toPage: number): Statement {
+  const isOut = sql` and octet_length(packed) + octet_length(wide) > ${IN_ROW_BYTES}::int`;
   return compile(
-    sql`update pgrcp.postings set packed = packed || ''::bytea where ctid >= ${`(${fromPage},0)`}::tid and ctid < ${`(${toPage},0)`}::tid and octet_length(packed) + octet_length(wide) > ${IN_ROW_BYTES}::int`,
+    sql`update pgrcp.postings set packed = packed || ''::bytea where ${freeRows(fromPage, toPage, isOut)}`,
     noRows,
   );
 }

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { compactPostings } from "../../src/maintenance/compact-postings.ts";
+import { purgeDocuments } from "../../src/maintenance/purge.ts";
+import { lockPostingsPlaces, movePostings } from "../../src/sql/compaction.ts";
 import { compile, noRows, type Sql, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { callerOf, freshTenant } from "../support/method-caller.ts";
@@ -70,4 +73,25 @@ test("reads and writes go on meanwhile, and nothing of them is lost", async () =
   expect((await caller.ids({ query: "basalt", mode: "sparse", k: 100 })).toSorted()).toEqual(
     written.slice(1).toSorted(),
   );
+});
+
+test("a text that is purged while its postings move leaves none", async () => {
+  const tenant = freshTenant();
+  await callerOf(opened.database, tenant).add([{ id: "secret", text: "amber" }]);
+  const words = () =>
+    opened.admin.query(
+      compile(sql`select term from pgrcp.postings where tenant_id = ${tenant}`, (row) => row.term as string),
+    );
+  expect(await words()).toHaveLength(1);
+
+  let purged: Promise<unknown> | undefined;
+  await opened.admin.transaction(async (transaction) => {
+    await transaction.query(lockPostingsPlaces);
+    await transaction.query(movePostings(0, 1_000_000));
+    purged = purgeDocuments(opened.operator, { tenant, corpus: "default" }, ["secret"]);
+    await sleep(300); // by then it has come to the postings, or waits before them
+  });
+  await purged;
+
+  expect(await words()).toEqual([]);
 });

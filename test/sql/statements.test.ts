@@ -4,7 +4,13 @@ import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalo
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { deleteOldRecords, deleteOldVersions, recordCommand, selectAudit } from "../../src/sql/audit.ts";
-import { moveOutOfLine, movePostings, postingsRoom } from "../../src/sql/compaction.ts";
+import {
+  keepPostingsInPlace,
+  lockPostingsPlaces,
+  moveOutOfLine,
+  movePostings,
+  postingsRoom,
+} from "../../src/sql/compaction.ts";
 import { countOtherCorpora, createCorpus, findCorpus, listCorpora } from "../../src/sql/corpora.ts";
 import {
   advanceCorpus,
@@ -411,6 +417,8 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "sources-list-corpus": ["operator", selectSources(KEY.tenantId, "papers")],
   "purge-chunks": ["operator", eraseChunks(KEY, ["a", "b"])],
   "compaction-room": ["operator", postingsRoom()],
+  "compaction-keep-in-place": ["operator", keepPostingsInPlace],
+  "compaction-lock": ["operator", lockPostingsPlaces],
   "compaction-move": ["operator", movePostings(500, 1_000)],
   "compaction-move-out-of-line": ["operator", moveOutOfLine(0, 500)],
   "purge-documents": ["operator", eraseDocuments(KEY, ["a", "b"])],
