@@ -82,6 +82,6 @@ async function collapsed(
   if (maxNearDuplicates === 0 || candidates.length <= maxNearDuplicates) return { left: candidates, full: [] };
   const numbers = candidates.map(({ chunkNo }) => chunkNo);
   const rows = await readChunks(context, corpus, numbers, (there) => chunkPrints(there, numbers));
-  const prints = new Map(rows.map(({ chunkNo, value }) => [chunkNo, value]));
+  const prints = new Map(rows.flatMap(({ chunkNo, value }) => (value === undefined ? [] : [[chunkNo, value]])));
   return await collapse(candidates, prints, maxNearDuplicates, context.limits.signal);
 }

@@ -209,11 +209,11 @@ export function chunkDates(
   );
 }
 
-/** Fingerprints of the chunks that have one, 128 times 0 or 1: near-duplicates are told by them. */
-export function chunkPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string>> {
+/** Fingerprints, 128 times 0 or 1, by which near-duplicates are told; undefined where a chunk has none. */
+export function chunkPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string | undefined>> {
   return compile(
-    sql`select c.chunk_no, c.fingerprint from pgrcp.chunks c where ${byNumber(corpus, chunkNos)} and c.fingerprint is not null`,
-    (row) => ({ chunkNo: row.chunk_no as number, value: row.fingerprint as string }),
+    sql`select c.chunk_no, c.fingerprint from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
+    (row) => ({ chunkNo: row.chunk_no as number, value: (row.fingerprint as string | null) ?? undefined }),
   );
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { filterFields } from "../../src/plan/filter-fields.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type Caller, callerOf, freshTenant } from "../support/method-caller.ts";
@@ -131,4 +131,14 @@ describe("what a trusted source wrote", () => {
     await by("trusted", both).add([{ id: "original", text: copy("a leaflet") }]);
     expect(await by("untrusted", both).ids({ query: QUERY })).toEqual(["copy0", "copy1", "original"]);
   });
+});
+
+test("texts that are too short to be compared cost no second look for where the corpus is", async () => {
+  const caller = callerOf(opened.database, freshTenant());
+  await caller.add(["amber", "basalt", "coral", "dune"].map((word) => ({ id: word, text: `kidneys ${word}` })));
+  const forget = vi.spyOn(caller.services.corpora, "forget");
+
+  expect(await caller.ids({ query: "kidneys" })).toHaveLength(4);
+
+  expect(forget).not.toHaveBeenCalled();
 });
