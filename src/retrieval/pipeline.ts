@@ -25,8 +25,8 @@ interface Outcome extends Page {
 
 /**
  * Runs a plan: transform → recall → fuse → collapse → rerank → diversify → pack → shape. No database connection is held while a model works,
- * and every statement reads the state of one corpus version. With a cursor the ranked list is there already, and only its next hits
- * are read.
+ * and every statement reads the state of one corpus version. With a cursor the ranked list is the one of its first page,
+ * kept or found anew in that version, and its next hits are shown.
  *
  * @param corpus undefined = a corpus that was never written, which answers with no hits
  * @throws RpcError -32010 when a model or the pinned version cannot be had, -32602 or -32015 for a cursor, -32014, -32006
