@@ -101,14 +101,14 @@ async function readHits(
 async function pack<Item extends { readonly row: HitRow }>(
   items: readonly Item[],
   { tokenBudget }: RetrievalPlan,
-  { embedding }: RetrievalContext,
+  { embedding, access }: RetrievalContext,
 ): Promise<{ items: readonly Item[]; tokens: number | undefined; note?: string }> {
   if (tokenBudget === undefined) return { items, tokens: undefined };
   const packed = await packToBudget(
     items,
     ({ row }) => row.text ?? "",
     tokenBudget,
-    (texts) => embedding.countTokens(texts),
+    (texts) => embedding.countTokens(texts, access.tenantId),
   );
   const { firstIsOver, tokens } = packed;
   if (firstIsOver === undefined) return { items: packed.items, tokens };

@@ -70,7 +70,7 @@ test("whatever a call asks of a model, it asks in its tenant's name", async () =
 
   for (const [method, params] of [
     ["index/add", { documents: [{ id: "a", text: "amber", meta: { title: "stones" } }], contextual: true }],
-    ["retrieve", { query: "amber", rerank: {}, rewrite: "rewrite" }],
+    ["retrieve", { query: "amber", rerank: {}, rewrite: "rewrite", tokenBudget: 100 }],
     ["embed", { inputs: ["amber"] }],
     ["rerank", { query: "amber", passages: ["a", "b"] }],
     ["query/transform", { query: "amber", method: "rewrite" }],
