@@ -7,7 +7,8 @@ import { VersionGone } from "./find-candidates.ts";
 import { emptyPage, type Page } from "./load-hits.ts";
 import { firstPageOf, laterPage } from "./pages.ts";
 import { questionsOf } from "./questions.ts";
-import { rank } from "./rank.ts";
+import { type Ranking, rank } from "./rank.ts";
+import type { Question } from "./recall.ts";
 import { reportStage } from "./report-progress.ts";
 import { rememberHits } from "./trajectory.ts";
 import { notesOf, strategyOf } from "./usage.ts";
@@ -64,11 +65,26 @@ async function firstPage(plan: RetrievalPlan, corpus: Corpus | undefined, contex
   if (corpus === undefined && plan.indexVersion !== undefined) throw new VersionGone();
   const { questions, rewrittenQuery } = await questionsOf(plan, context);
   if (rewrittenQuery !== undefined) reportStage(context, "transform");
-  const ranking = corpus === undefined ? undefined : await rank(plan, corpus, questions, context);
+  const ranking = corpus === undefined ? undefined : await rankPlanned(plan, corpus, questions, context);
   if (corpus === undefined || ranking === undefined)
     return { ...emptyPage(plan), indexVersion: undefined, candidates: 0, rewrittenQuery };
   const page = await firstPageOf(ranking, plan, corpus, context);
   if (page === undefined) throw new VersionGone();
   const { ranked: _, notes, ...rest } = ranking;
   return { ...page, ...rest, notes: [...notes, ...page.notes], rewrittenQuery };
+}
+
+/** Once more where the version that the first recall read was withdrawn before the last, by a purge say: nobody asked for that one. */
+async function rankPlanned(
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  questions: readonly Question[],
+  context: RetrievalContext,
+): Promise<Ranking | undefined> {
+  try {
+    return await rank(plan, corpus, questions, context);
+  } catch (error) {
+    if (!(error instanceof VersionGone) || plan.indexVersion !== undefined) throw error;
+    return await rank(plan, corpus, questions, context);
+  }
 }
