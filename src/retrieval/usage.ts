@@ -2,7 +2,7 @@ import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Usage } from "../protocol/wire.ts";
 
-/** What ran: each stage of the plan by its method (DESIGN section 5). A later page does not know how its list was found. */
+/** What ran: each stage of the plan by its method (DESIGN section 5). A kept list does not say how it was found. */
 export function strategyOf(plan: RetrievalPlan, path: DensePath | undefined): Usage["strategy"] {
   const { recall, unit, rewrite, rerank, recency, mmr } = plan;
   const { mode } = recall;
