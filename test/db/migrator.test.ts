@@ -245,7 +245,7 @@ describe("filter columns", () => {
       rows(sql`select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
 where pg_get_indexdef(i.indexrelid) like '%f\\_%' and i.indrelid in ('pgrcp.chunks'::regclass, 'pgrcp.chunks_shared'::regclass) order by 1`);
     expect(await admin.query(indexes)).toEqual([
-      { name: "chunks_shared_f13", valid: true },
+      { name: "chunks_shared_f14", valid: true },
       { name: "f_year", valid: true },
     ]);
     const statistics = rows(
