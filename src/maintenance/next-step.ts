@@ -17,11 +17,15 @@ export interface Thresholds {
 
 export const SHARED = "shared";
 
+/** pgvector builds no graph over longer vectors of half precision. */
+const MAX_GRAPH_DIMENSION = 4_000;
+
 /** @returns undefined for a corpus that is where it belongs */
 export function nextStep(corpus: PlacedCorpus, { ownPartitionFrom, rebuildShare }: Thresholds): Step | undefined {
-  const { placement, movingFrom, liveChunks, graph } = corpus;
+  const { placement, movingFrom, dimension, liveChunks, graph } = corpus;
   if (movingFrom !== undefined) return { kind: "resume" };
-  if (placement === SHARED) return liveChunks > ownPartitionFrom ? { kind: "move-out" } : undefined;
+  const isForGraph = dimension <= MAX_GRAPH_DIMENSION;
+  if (placement === SHARED) return isForGraph && liveChunks > ownPartitionFrom ? { kind: "move-out" } : undefined;
   if (liveChunks < ownPartitionFrom / 2) return { kind: "move-back" };
   if (graph === undefined) return { kind: "build" };
   return deadShare(corpus, graph) > rebuildShare ? { kind: "rebuild" } : undefined;
