@@ -251,7 +251,7 @@ where pg_get_indexdef(i.indexrelid) like '%f\\_%' and i.indrelid in ('pgrcp.chun
     const statistics = rows(
       sql`select stxname as name from pg_statistic_ext where stxrelid = 'pgrcp.chunks_shared'::regclass`,
     );
-    expect(await admin.query(statistics)).toEqual([{ name: "chunks_shared_s13" }]);
+    expect(await admin.query(statistics)).toEqual([{ name: "chunks_shared_s14" }]);
   });
 
   test("go on where an interruption left them", async () => {
