@@ -21,6 +21,9 @@ export interface AddressShare {
   readonly exempt: readonly string[];
 }
 
+/** That wait for one answer to end: eleven do where it is streamed. More than twice as many would be a leak. */
+const MAX_LISTENERS = 24;
+
 /** @param server not listening yet; a connection over an address's share is closed before anything is read */
 export function trackConnections(server: Server, share: AddressShare): Connections {
   // By the peer's address, because under TLS a request's socket is not the one that was accepted.
@@ -54,6 +57,7 @@ export function trackConnections(server: Server, share: AddressShare): Connectio
     });
   });
   server.on("request", ({ socket }, response) => {
+    response.setMaxListeners(MAX_LISTENERS);
     const peer = peerOf(socket);
     latest.set(socket, response);
     running.set(peer, (running.get(peer) ?? 0) + 1);
