@@ -3,6 +3,7 @@ import { auth } from "./auth-section.ts";
 import { capabilities } from "./capabilities-section.ts";
 import { fetch } from "./fetch-section.ts";
 import { filter } from "./filter-section.ts";
+import { load } from "./load-section.ts";
 import { models } from "./models-section.ts";
 import {
   days,
@@ -200,26 +201,6 @@ const retrieval = z
     maxListsPerPrincipal: positive.default(1_000),
     trajectories: z
       .strictObject({ idleTtlSeconds: seconds.default(3_600), maxPerPrincipal: positive.default(1_000) })
-      .prefault({}),
-  })
-  .prefault({});
-
-const turns = (running: number, waiting: number) =>
-  z.strictObject({ running: positive.default(running), waiting: positive.default(waiting) }).prefault({});
-
-const load = z
-  .strictObject({
-    reads: turns(64, 2_048),
-    writes: turns(16, 256),
-    /** Of each number, rounded up. */
-    tenantShare: z.number().gt(0).max(1).default(0.5),
-    shedding: z
-      .strictObject({
-        enabled: z.boolean().default(true),
-        maxEventLoopDelayMs: milliseconds.default(250),
-        /** Of the memory that the process may have. */
-        maxMemoryShare: z.number().gt(0).max(1).default(0.9),
-      })
       .prefault({}),
   })
   .prefault({});

@@ -1,6 +1,6 @@
 import type { TenantId } from "../catalog/corpus.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
-import { vectorLiteral } from "../sql/recall.ts";
+import { vectorLiteral } from "../sql/vector-literal.ts";
 
 /** Embeds documents' texts, `batch` at a time, as pgvector literals in their order. */
 export async function embedInBatches(

@@ -1,4 +1,3 @@
-import pgvector from "pgvector";
 import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import type { Unit } from "../protocol/wire.ts";
@@ -6,6 +5,7 @@ import { filterToCondition } from "./filter.ts";
 import { isNoSurplus, type Surplus } from "./near-duplicates.ts";
 import { isIn, type Place } from "./place.ts";
 import { compile, identifier, integer, noRows, type Sql, type Statement, sql } from "./sql.ts";
+import { vectorLiteral } from "./vector-literal.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
 
 /** The statements of the recall stage. Each names its tenant itself, besides the policy that also does. */
@@ -31,13 +31,6 @@ export interface DenseRow {
   readonly ordinal: number;
   /** Cosine similarity, -1 to 1. */
   readonly similarity: number;
-}
-
-/** `[0.1,0.2]`, as pgvector reads it. */
-export function vectorLiteral(vector: Float32Array): string {
-  const literal = pgvector.toSql([...vector]);
-  if (literal === null) throw new Error("every vector has a literal");
-  return literal;
 }
 
 /** The versions of a corpus, `v`. */
