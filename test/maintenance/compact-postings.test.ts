@@ -68,8 +68,9 @@ test("reads and writes go on meanwhile, and nothing of them is lost", async () =
   });
   await Promise.all([compacted, use()]);
 
-  const { before, after } = await compacted;
-  expect(after.pages).toBeLessThan(before.pages);
+  // Postgres leaves a table's empty end where it is while others wait for the table. The next run cuts it off.
+  const { before } = await compacted;
+  expect((await compactPostings(opened.admin)).after.pages).toBeLessThan(before.pages);
   expect((await caller.ids({ query: "basalt", mode: "sparse", k: 100 })).toSorted()).toEqual(
     written.slice(1).toSorted(),
   );
