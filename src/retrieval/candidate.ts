@@ -5,6 +5,8 @@ export interface Candidate {
   readonly chunkNo: number;
   readonly docId: string;
   readonly ordinal: number;
+  /** The chunk's fingerprint, by which near-duplicates are told; undefined where it has none. */
+  readonly print: string | undefined;
   /** Cosine similarity, -1 to 1; undefined when no dense retriever ran. */
   readonly dense: number | undefined;
   /** BM25, at least 0; undefined when no sparse retriever ran, 0 when no query term is in the chunk. */

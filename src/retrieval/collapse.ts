@@ -33,13 +33,11 @@ export type Lanes = readonly [number, number, number, number];
  * fingerprint is in no group. Gives way to other work every few milliseconds.
  *
  * @param candidates best first
- * @param prints fingerprints by chunk number
  * @param most at least 1
  * @throws the signal's reason when it aborts
  */
 export async function collapse<One extends Candidate>(
   candidates: readonly One[],
-  prints: ReadonlyMap<number, string>,
   most: number,
   signal: AbortSignal,
 ): Promise<Collapsed<One>> {
@@ -48,8 +46,8 @@ export async function collapse<One extends Candidate>(
   const groups = new Set<Group>();
   const left: One[] = [];
   for (const candidate of candidates) {
-    const print = prints.get(candidate.chunkNo);
-    if (print === undefined || joins(candidate.docId, print, members, groups, most)) left.push(candidate);
+    const { docId, print } = candidate;
+    if (print === undefined || joins(docId, print, members, groups, most)) left.push(candidate);
     await pause();
   }
   return { left, full: [...groups].filter(({ hadMore }) => hadMore).map(({ first }) => first) };

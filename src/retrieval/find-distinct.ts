@@ -1,10 +1,9 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
-import { chunkPrints } from "../sql/recall.ts";
 import type { ScoredCandidate } from "./candidate.ts";
-import { type Collapsed, collapse } from "./collapse.ts";
-import { type RetrievalContext, readChunks } from "./context.ts";
+import { collapse } from "./collapse.ts";
+import type { RetrievalContext } from "./context.ts";
 import { type Found, findCandidates } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
 import type { Question } from "./recall.ts";
@@ -50,7 +49,11 @@ export async function findDistinct(
     if (round === 1) path = found.path; // what comes after it reads a version, and that exactly
     const unseen = found.candidates.filter((candidate) => !seen.has(candidate, plan.unit));
     const recalled = plan.unit === "document" ? groupByDocument(unseen) : unseen;
-    const { left, full } = await collapsed(recalled, plan, corpus, context);
+    const { maxNearDuplicates } = plan;
+    const { left, full } =
+      maxNearDuplicates === 0
+        ? { left: recalled, full: [] }
+        : await collapse(recalled, maxNearDuplicates, context.limits.signal);
     wanted ??= Math.min(recalled.length, Math.max(plan.k, recalled.length / 2));
     const isWhole = full.length === 0 || left.length >= wanted || found.candidates.length < candidateK;
     if (isWhole || round === MAX_ROUNDS)
@@ -71,17 +74,4 @@ function notesOf(wasCollapsed: boolean, isWhole: boolean): readonly string[] {
   if (!wasCollapsed) return [];
   const rest = isWhole ? "" : "; there may be more hits behind them";
   return [`near-duplicates of some hits were left out${rest}`];
-}
-
-async function collapsed(
-  candidates: readonly ScoredCandidate[],
-  { maxNearDuplicates }: RetrievalPlan,
-  corpus: Corpus,
-  context: RetrievalContext,
-): Promise<Collapsed<ScoredCandidate>> {
-  if (maxNearDuplicates === 0 || candidates.length <= maxNearDuplicates) return { left: candidates, full: [] };
-  const numbers = candidates.map(({ chunkNo }) => chunkNo);
-  const rows = await readChunks(context, corpus, numbers, (there) => chunkPrints(there, numbers));
-  const prints = new Map(rows.flatMap(({ chunkNo, value }) => (value === undefined ? [] : [[chunkNo, value]])));
-  return await collapse(candidates, prints, maxNearDuplicates, context.limits.signal);
 }

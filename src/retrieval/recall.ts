@@ -198,6 +198,7 @@ function merge(
     chunkNo: row.chunkNo,
     docId: row.docId,
     ordinal: row.ordinal,
+    print: row.print,
     dense: mode === "sparse" ? undefined : row.similarity,
     sparse: mode === "dense" ? undefined : (sparseScores.get(row.chunkNo) ?? 0),
   });

@@ -24,11 +24,13 @@ export interface CorpusState {
   readonly place: Place;
 }
 
-/** A chunk as the dense arm finds it. */
+/** A chunk as recall finds it. */
 export interface DenseRow {
   readonly chunkNo: number;
   readonly docId: string;
   readonly ordinal: number;
+  /** 128 times 0 or 1, by which near-duplicates are told; undefined where the chunk has none. */
+  readonly print: string | undefined;
   /** Cosine similarity, -1 to 1. */
   readonly similarity: number;
 }
@@ -75,6 +77,7 @@ const denseRow = (row: Readonly<Record<string, unknown>>): DenseRow => ({
   chunkNo: row.chunk_no as number,
   docId: row.doc_id as string,
   ordinal: row.ordinal as number,
+  print: (row.fingerprint as string | null) ?? undefined,
   similarity: row.similarity as number,
 });
 
@@ -91,7 +94,7 @@ export function nearestChunks(
   limit: number,
 ): Statement<DenseRow> {
   return compile(
-    sql`select chunk_no, doc_id, ordinal, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by distance, doc_id, ordinal limit ${limit}`,
+    sql`select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by distance, doc_id, ordinal limit ${limit}`,
     (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
   );
 }
@@ -123,7 +126,7 @@ export function chunksByGraph(
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
   const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
   return compile(
-    sql`select chunk_no, doc_id, ordinal, distance from (select chunk_no, doc_id, ordinal, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
+    sql`select chunk_no, doc_id, ordinal, fingerprint, distance from (select chunk_no, doc_id, ordinal, fingerprint, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
     (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
   );
 }
@@ -152,7 +155,7 @@ export function chunksByNumber(
 ): Statement<DenseRow> {
   const similarity = vector === undefined ? sql`0::float8` : sql`1 - (embedding <=> ${vectorLiteral(vector)}::halfvec)`;
   return compile(
-    sql`select chunk_no, doc_id, ordinal, ${similarity} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any(${chunkNos}::int[])`,
+    sql`select chunk_no, doc_id, ordinal, fingerprint, ${similarity} as similarity from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any(${chunkNos}::int[])`,
     denseRow,
   );
 }
@@ -199,14 +202,6 @@ export function chunkDates(
   return compile(
     sql`select c.chunk_no, c.${date} as date from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
     (row) => ({ chunkNo: row.chunk_no as number, value: (row.date as number | null) ?? undefined }),
-  );
-}
-
-/** Fingerprints, 128 times 0 or 1, by which near-duplicates are told; undefined where a chunk has none. */
-export function chunkPrints(corpus: Corpus, chunkNos: readonly number[]): Statement<ChunkFact<string | undefined>> {
-  return compile(
-    sql`select c.chunk_no, c.fingerprint from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
-    (row) => ({ chunkNo: row.chunk_no as number, value: (row.fingerprint as string | null) ?? undefined }),
   );
 }
 

@@ -6,11 +6,10 @@ const ones = (count: number, from = 0) => "0".repeat(from).concat("1".repeat(cou
 
 /** `id fingerprint`, best first, each a document of one chunk. */
 const collapsed = async (most: number, documents: readonly (readonly [string, string])[]) => {
-  const candidates = documents.map(([docId], chunkNo) => ({
-    ...{ chunkNo, docId, ordinal: 0, dense: undefined, sparse: undefined },
+  const candidates = documents.map(([docId, print], chunkNo) => ({
+    ...{ chunkNo, docId, ordinal: 0, print, dense: undefined, sparse: undefined },
   }));
-  const prints = new Map(documents.map(([, print], chunkNo) => [chunkNo, print]));
-  const { left, full } = await collapse(candidates, prints, most, new AbortController().signal);
+  const { left, full } = await collapse(candidates, most, new AbortController().signal);
   return { left: left.map(({ docId }) => docId).join(""), full };
 };
 
@@ -82,16 +81,16 @@ test("whoever is near to a full group is left out, though another that it is nea
 });
 
 test("a candidate without a fingerprint stays, and an abort ends it", async () => {
-  const none = { docId: "none", chunkNo: 7, ordinal: 0, dense: 1, sparse: undefined };
-  expect((await collapse([none, none], new Map(), 1, new AbortController().signal)).left).toEqual([none, none]);
-  await expect(collapse([], new Map(), 1, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+  const none = { docId: "none", chunkNo: 7, ordinal: 0, print: undefined, dense: 1, sparse: undefined };
+  expect((await collapse([none, none], 1, new AbortController().signal)).left).toEqual([none, none]);
+  await expect(collapse([none], 1, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
 });
 
 test("chunks of one document count as one", async () => {
-  const chunk = (docId: string, chunkNo: number) => ({ docId, chunkNo, ordinal: 0, dense: 1, sparse: undefined });
+  const scores = { dense: 1, sparse: undefined };
+  const chunk = (docId: string, chunkNo: number) => ({ docId, chunkNo, ordinal: 0, print: ones(9), ...scores });
   const candidates = [chunk("a", 1), chunk("b", 2), chunk("a", 3), chunk("b", 4)];
-  const prints = new Map(candidates.map(({ chunkNo }) => [chunkNo, ones(9)]));
   const { signal } = new AbortController();
-  expect((await collapse(candidates, prints, 1, signal)).left.map(({ chunkNo }) => chunkNo)).toEqual([1, 3]);
-  expect(await collapse(candidates, prints, 2, signal)).toEqual({ left: candidates, full: [] });
+  expect((await collapse(candidates, 1, signal)).left.map(({ chunkNo }) => chunkNo)).toEqual([1, 3]);
+  expect(await collapse(candidates, 2, signal)).toEqual({ left: candidates, full: [] });
 });

@@ -8,6 +8,7 @@ const scored = (chunkNo: number, score: number): ScoredCandidate => ({
   chunkNo,
   docId: `d${chunkNo}`,
   ordinal: 0,
+  print: undefined,
   dense: score,
   sparse: undefined,
   score,

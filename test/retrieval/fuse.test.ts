@@ -6,6 +6,7 @@ const candidate = (chunkNo: number, docId: string, dense: number, sparse: number
   chunkNo,
   docId,
   ordinal: 0,
+  print: undefined,
   dense,
   sparse,
 });

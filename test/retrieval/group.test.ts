@@ -6,6 +6,7 @@ test("a document stands where its first chunk stood, once", () => {
     chunkNo: ordinal,
     docId,
     ordinal,
+    print: undefined,
     dense: undefined,
     sparse: undefined,
   });

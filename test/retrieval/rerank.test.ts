@@ -9,6 +9,7 @@ const scored = (chunkNo: number, docId: string, score: number): ScoredCandidate 
   chunkNo,
   docId,
   ordinal: 0,
+  print: undefined,
   dense: score,
   sparse: 2,
   score,

@@ -58,7 +58,6 @@ import {
 import {
   chunkDates,
   chunkPassages,
-  chunkPrints,
   chunksByGraph,
   chunksByNumber,
   chunkVectors,
@@ -286,7 +285,6 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-chunk-passages": ["reader", chunkPassages(CORPUS, [7, 4])],
   "recall-chunk-dates": ["reader", chunkDates(CORPUS, [7, 4], datePublished)],
   "recall-chunk-vectors": ["reader", chunkVectors(CORPUS, [7, 4])],
-  "recall-chunk-prints": ["reader", chunkPrints(CORPUS, [7, 4])],
   "recall-corpus-state": ["reader", corpusState(CORPUS, NEWEST)],
   "recall-corpus-state-pinned": ["reader", corpusState(CORPUS, PINNED)],
   "recall-postings": ["reader", postingsOfTerms(CORPUS, NEWEST, ["cell", "it's"], {})],

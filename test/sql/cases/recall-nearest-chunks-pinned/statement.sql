@@ -1,4 +1,4 @@
-select chunk_no, doc_id, ordinal, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $5 and v.corpus = $6 and v.token = $7) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)) order by distance, doc_id, ordinal limit $11
+select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $5 and v.corpus = $6 and v.token = $7) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)) order by distance, doc_id, ordinal limit $11
 -- $1 = "[0.5,-0.25]"
 -- $2 = "acme"
 -- $3 = "papers"
