@@ -59,6 +59,7 @@ export async function loadBuiltinModel(
   return {
     space: { identity: `${manifest.name}@${weightsHash.slice(0, 12)}`, dimension },
     maxTokens,
+    isRepeatable: true,
     async countTokens(texts, party) {
       const requests = slices(texts, COUNT_SLICE_LENGTH).map((slice) => ({ task: "count" as const, texts: slice }));
       return (await queue.submit("count", requests, undefined, party)).flatMap((answer) => answer.tokens);

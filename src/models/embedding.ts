@@ -5,6 +5,8 @@ export interface EmbeddingModel {
   readonly space: EmbeddingSpace;
   /** Longest input in the model's own tokens, special tokens included; what is longer is cut by the model. */
   readonly maxTokens: number;
+  /** Whether a text has the same vector each time, to the last bit. */
+  readonly isRepeatable: boolean;
   /** Number of the model's tokens in each text, special tokens included. Cheap: no inference. */
   countTokens(texts: readonly string[], party?: TenantId): Promise<readonly number[]>;
   /**

@@ -24,6 +24,7 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
   return {
     space: { identity: `${model}@${dimension}`, dimension },
     maxTokens: config.maxTokens,
+    isRepeatable: false,
     async countTokens(texts) {
       return texts.map((text) => estimateTokens(config.documentPrefix + text));
     },

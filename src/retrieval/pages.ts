@@ -44,11 +44,17 @@ export async function firstPageOf(
 }
 
 /**
- * A model's answers and what a trajectory has seen are not the same a second time. Nor is what a graph found: anew, a version is searched
- * exactly, and its list may have a chunk that this one does not.
+ * A reranker's and a generator's answers and what a trajectory has seen are not the same a second time, nor, of some models, the query's
+ * vector. Nor is what a graph found: anew, a version is searched exactly, and its list may have a chunk that this one does not.
  */
-const canBeFoundAnew = ({ rerank, rewrite, sessionId }: RetrievalPlan, { path }: Listed): boolean =>
-  rerank === undefined && rewrite === undefined && sessionId === undefined && path?.search !== "graph";
+function canBeFoundAnew(
+  { rerank, rewrite, sessionId }: RetrievalPlan,
+  { path }: Listed,
+  { embedding }: RetrievalContext,
+): boolean {
+  if (rerank !== undefined || rewrite !== undefined || sessionId !== undefined) return false;
+  return path === undefined || (path.search === "exact" && embedding.isRepeatable);
+}
 
 async function listOf(
   listed: Listed,
@@ -60,7 +66,7 @@ async function listOf(
   const { candidateK, maxCandidateK, maxNearDuplicates } = plan;
   const caps = { candidateK, maxCandidateK, maxNearDuplicates };
   const expiresAt = Math.ceil(Date.now() / 1_000) + ttlSeconds;
-  if (canBeFoundAnew(plan, listed))
+  if (canBeFoundAnew(plan, listed, context))
     return { list: { kind: "version", token: indexVersion }, caps, expiresAt, length: ranked.length };
   const kept = ranked.slice(0, maxCandidateK);
   const { rankedLists, owner, access } = context;

@@ -32,6 +32,7 @@ function pointOf(text: string): Float32Array {
 const embedding: EmbeddingModel = {
   space: { identity: `test-clusters@${DIMENSION}`, dimension: DIMENSION },
   maxTokens: 256,
+  isRepeatable: true,
   countTokens: async (texts) => texts.map(() => 4),
   embed: async (texts) => texts.map(pointOf),
   isReady: () => true,

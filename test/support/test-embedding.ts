@@ -29,6 +29,7 @@ export function testEmbeddingModel(options: TestEmbeddingOptions = {}): Embeddin
   return {
     space: { identity, dimension },
     maxTokens,
+    isRepeatable: true,
     async countTokens(texts) {
       return texts.map((text) => words(text).length + SPECIAL_TOKENS);
     },
