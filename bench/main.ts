@@ -1,29 +1,58 @@
+import { parseArgs } from "node:util";
+import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
 import { measureSparse } from "./sparse.ts";
 
-/** `npm run bench`: what is measured, beside the raw database in the same run. JSON on standard output, progress on standard error. */
+/**
+ * `npm run bench`: what is measured, beside the raw database in the same run. JSON on standard output, progress on standard error.
+ *
+ *     --quick                 under a quarter of an hour: corpora of up to 40,000 chunks
+ *     --only=recall,sparse    only these steps
+ *     --sentences=<folder>    a test collection whose sentences the corpora of 10,000 and 40,000 chunks are made of; they are embedded
+ *                             once, which takes minutes, and kept in --cache=<folder>
+ *     --others=<folder>       a collection on other subjects, for questions that are beside the topic
+ */
 
 if (process.env.PGRCP_TEST_DATABASE_URL === undefined) {
   console.error('the bench needs a Postgres of its own: eval "$(scripts/temp-postgres start)"');
   process.exit(2);
 }
 
-const isQuick = process.argv.includes("--quick");
+const text = { type: "string" } as const;
+const { values: options } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, only: text, sentences: text, others: text, cache: text },
+});
+const isQuick = options.quick;
 const startedAt = performance.now();
 
-/** One measurement, with how long everything has taken so far. */
-async function step<Result>(name: string, measure: () => Promise<Result>): Promise<Result> {
-  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${name}`);
+function report(line: string): void {
+  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
+}
+
+/** One measurement, with how long everything has taken so far; undefined where it is not asked for. */
+async function step<Result>(name: string, what: string, measure: () => Promise<Result>): Promise<Result | undefined> {
+  if (options.only !== undefined && !options.only.split(",").includes(name)) return undefined;
+  report(what);
   return await measure();
 }
 
 const size = (chunks: number): string => chunks.toLocaleString("en");
-const overhead = await step(`retrieve beside the same SQL, ${size(10_000)} chunks`, () =>
+const overhead = await step("overhead", `retrieve beside the same SQL, ${size(10_000)} chunks`, () =>
   measureOverhead(10_000, isQuick ? { rounds: 30, seconds: 3 } : { rounds: 200, seconds: 10 }),
 );
 const sparse = [];
 for (const chunks of isQuick ? [1_000, 40_000] : [1_000, 40_000, 1_000_000]) {
   const rounds = isQuick ? 10 : 40;
-  sparse.push(await step(`sparse recall, ${size(chunks)} chunks`, () => measureSparse(chunks, { rounds })));
+  sparse.push(await step("sparse", `sparse recall, ${size(chunks)} chunks`, () => measureSparse(chunks, { rounds })));
 }
-console.log(JSON.stringify({ overhead, sparse }, null, 2));
+const recall = await step("recall", "recall by size, filter and topic", () =>
+  measureMatrix({
+    sizes: [100, 1_000, 10_000, 40_000, ...(isQuick ? [] : [100_000, 1_000_000])],
+    questions: isQuick ? 20 : 50,
+    sentences: options.sentences,
+    others: options.others,
+    cache: options.cache,
+    report,
+  }),
+);
+console.log(JSON.stringify({ overhead, sparse: sparse.filter((figures) => figures !== undefined), recall }, null, 2));

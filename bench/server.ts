@@ -2,7 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import type { FilterFields } from "../src/catalog/corpus.ts";
+import type { EmbeddingModel } from "../src/models/embedding.ts";
+import { runCli } from "../test/cli/run-cli.ts";
 import { startEmbeddingServer } from "../test/support/crash/embedding-server.ts";
 import { startServer } from "../test/support/crash/server-process.ts";
 import { openTestDatabase, type TestDatabase } from "../test/support/database.ts";
@@ -15,12 +18,16 @@ export interface BenchServer {
   readonly pid: number;
   /** @throws Error for any answer but a result */
   call(method: string, params: object, token: string): Promise<Readonly<Record<string, unknown>>>;
+  /** One round of `pgrcp maintain`. @returns what it did */
+  maintain(): Promise<readonly object[]>;
   close(): Promise<void>;
 }
 
 export interface BenchServerOptions {
   /** Of the vectors that the stand-in model on loopback gives. */
   readonly dimension: number;
+  /** Stands in for the model that the server asks; without one, words are hashed. */
+  readonly model?: Pick<EmbeddingModel, "embed" | "maxTokens">;
   readonly fields?: FilterFields;
   /** Sections of the configuration, over what a measurement needs. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -28,10 +35,10 @@ export interface BenchServerOptions {
 
 const ROLES = ["reader", "adder", "deleter", "state"] as const;
 
-export async function startBenchServer({ dimension, fields, config }: BenchServerOptions): Promise<BenchServer> {
+export async function startBenchServer({ dimension, model, fields, config }: BenchServerOptions): Promise<BenchServer> {
   const folder = await mkdtemp(join(tmpdir(), "pgrcp-bench-"));
   const database = await openTestDatabase(fields === undefined ? {} : { fields });
-  const embedding = await startEmbeddingServer(dimension);
+  const embedding = await startEmbeddingServer(dimension, model);
   const issuer = await testIssuer();
   const configFile = join(folder, "config.yaml");
   const settings = {
@@ -50,6 +57,9 @@ export async function startBenchServer({ dimension, fields, config }: BenchServe
     ...config,
   };
   await writeFile(configFile, JSON.stringify(settings));
+  const operatorFile = join(folder, "operator.yaml");
+  const asOperator = { ...settings.database, operator: database.config.database.operator };
+  await writeFile(operatorFile, JSON.stringify({ ...settings, database: asOperator }));
   const server = startServer(configFile, folder, {});
   const { port } = new URL(await server.ready);
   const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
@@ -58,6 +68,14 @@ export async function startBenchServer({ dimension, fields, config }: BenchServe
     issuer,
     pid: server.pid,
     call: (method, params, token) => post(agent, Number(port), method, params, token),
+    async maintain() {
+      const { code, stdout, stderr } = await runCli(["maintain", "--json", "--config", operatorFile], folder);
+      if (code !== 0) throw new Error(`pgrcp maintain ended with ${code}:\n${stdout}${stderr}`);
+      return stdout
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as object);
+    },
     async close() {
       agent.destroy();
       server.kill("SIGINT");
@@ -67,6 +85,13 @@ export async function startBenchServer({ dimension, fields, config }: BenchServe
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** A connection as the owner of everything, under no policy. */
+export async function connectAsOwner({ database }: BenchServer): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.config.database.migrateUrl });
+  await client.connect();
+  return client;
 }
 
 function post(

@@ -63,8 +63,8 @@ values (${tenantId}, 'default', 1, 'v1', 'iss', 'sub', 'add', ${chunks}, ${chunk
 
 const insertChunks = (tenantId: string, block: readonly ChunkTerms[]): Sql =>
   sql`with new as (select * from unnest(${block.map((chunk) => chunk.chunkNo)}::int[], ${block.map((chunk) => chunk.length)}::int[]) as new(chunk_no, terms)),
-documents as (insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, fingerprint, meta, chunk_count)
-  select ${tenantId}, 'default', 'd' || chunk_no, 1, 'api', 'iss', 'sub', 'untrusted', false, false, chunk_no, '{}', 1 from new),
+documents as (insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+  select ${tenantId}, 'default', 'd' || chunk_no, 1, 'api', 'iss', 'sub', 'untrusted', false, false, '{}', 1 from new),
 texts as (insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body) select ${tenantId}, 'default', 'd' || chunk_no, 1, 'text of chunk ' || chunk_no from new)
 insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding)
 select ${tenantId}, 'default', 'shared', chunk_no, 'd' || chunk_no, 0, 1, terms, 0, 14, '[1]'::halfvec from new`;

@@ -10,8 +10,10 @@ export interface EmbeddingServer {
   close(): Promise<void>;
 }
 
-export async function startEmbeddingServer(dimension = 32): Promise<EmbeddingServer> {
-  const model = testEmbeddingModel({ dimension });
+export async function startEmbeddingServer(
+  dimension = 32,
+  model: Pick<EmbeddingModel, "embed" | "maxTokens"> = testEmbeddingModel({ dimension }),
+): Promise<EmbeddingServer> {
   const server = createServer((request, response) => {
     // A server that is killed may leave half a request.
     answer(model, request, response).catch(() => response.destroy());
@@ -24,7 +26,7 @@ export async function startEmbeddingServer(dimension = 32): Promise<EmbeddingSer
       url: `http://127.0.0.1:${port}/v1`,
       model: "bag-of-words",
       dimension,
-      maxTokens: 256,
+      maxTokens: model.maxTokens,
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -34,7 +36,11 @@ export async function startEmbeddingServer(dimension = 32): Promise<EmbeddingSer
   };
 }
 
-async function answer(model: EmbeddingModel, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  model: Pick<EmbeddingModel, "embed">,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { input } = (await json(request)) as { readonly input: readonly string[] };
   const vectors = await model.embed(input, "document", new AbortController().signal);
   const data = vectors.map((vector, index) => ({ object: "embedding", index, embedding: [...vector] }));

@@ -1,0 +1,71 @@
+import type pg from "pg";
+import { valuesOf } from "./filters.ts";
+import type { Vectors } from "./vectors.ts";
+
+/**
+ * Puts a corpus of one-chunk documents where writes put them, as the owner of everything: as many as one pleases, in the shared partition,
+ * at its first version, without postings (only dense search is asked of it) and without fingerprints (none is near another).
+ */
+
+const BATCH = 2_000;
+
+const INSERT = `with new as (
+  select * from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::text[], $9::vector[])
+    as new(chunk_no, body, kind, rank, tag, note, side, embedding)),
+documents as (
+  insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
+  select $1, 'default', 'd' || chunk_no, 1, 'api', 'iss', 'sub', 'untrusted', false, false, '{}', 1 from new),
+texts as (
+  insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body)
+  select $1, 'default', 'd' || chunk_no, 1, body from new)
+insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding, f_kind, f_rank, f_tags, f_note, f_side)
+select $1, 'default', 'shared', chunk_no, 'd' || chunk_no, 0, 1, 8, 0, char_length(body), embedding, kind, rank, array['all', tag], note, side from new`;
+
+/** @param client a superuser's. @param identity of the space that the server's model has */
+export async function loadCorpus(
+  client: pg.Client,
+  { tenant, chunks, vectors, identity }: { tenant: string; chunks: number; vectors: Vectors; identity: string },
+): Promise<void> {
+  const { rows } = await client.query<{ oid: number }>("select 'vector'::regtype::oid::int as oid");
+  const oid = rows[0]?.oid ?? 0;
+  await client.query("insert into pgrcp.tenants (tenant_id) values ($1)", [tenant]);
+  for (let first = 0; first < chunks; first += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, chunks - first) }, (_, index) => first + index);
+    const values = numbers.map((number) => valuesOf(number, vectors));
+    await client.query(INSERT, [
+      tenant,
+      numbers,
+      numbers.map((number) => vectors.text(number)),
+      values.map(({ kind }) => kind),
+      values.map(({ rank }) => rank),
+      values.map(({ tag }) => tag),
+      values.map(({ note }) => note),
+      values.map(({ side }) => side),
+      vectorArray(oid, numbers.map(vectors.chunk)),
+    ]);
+  }
+  await client.query(
+    `insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening, version, next_chunk, live_documents, live_chunks, live_length)
+values ($1, 'default', 'none', $2, $3, 'flag', 1, $4::int, $4::int, $4::int, $4::int * 8)`,
+    [tenant, identity, vectors.dimension, chunks],
+  );
+  await client.query(
+    `insert into pgrcp.corpus_versions (tenant_id, corpus, version, token, issuer, subject, action, live_documents, live_chunks, live_length, next_chunk)
+values ($1, 'default', 1, 'v1', 'iss', 'sub', 'add', $2::int, $2::int, $2::int * 8, $2::int)`,
+    [tenant, chunks],
+  );
+}
+
+/** A `vector[]` as Postgres takes it in binary: as text, a million vectors would be eight gigabytes to parse. */
+function vectorArray(oid: number, vectors: readonly Float32Array[]): Buffer {
+  const header = Buffer.alloc(20);
+  for (const [at, value] of [1, 0, oid, vectors.length, 1].entries()) header.writeInt32BE(value, at * 4);
+  const elements = vectors.flatMap((vector) => {
+    const head = Buffer.alloc(8);
+    head.writeInt32BE(4 + vector.byteLength, 0);
+    head.writeInt16BE(vector.length, 4);
+    const numbers = Buffer.from(vector.slice().buffer).swap32();
+    return [head, numbers];
+  });
+  return Buffer.concat([header, ...elements]);
+}
