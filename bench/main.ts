@@ -1,6 +1,9 @@
 import { parseArgs } from "node:util";
+import { measureChurn } from "./churn.ts";
+import { measureTenantGrowth } from "./growth.ts";
 import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
+import { measureRls } from "./rls.ts";
 import { measureSparse } from "./sparse.ts";
 
 /**
@@ -23,6 +26,8 @@ const { values: options } = parseArgs({
   options: { quick: { type: "boolean", default: false }, only: text, sentences: text, others: text, cache: text },
 });
 const isQuick = options.quick;
+const LARGE_CHURN = { chunks: 40_000, ownPartitionFrom: 20_000 };
+const SMALL_CHURN = { chunks: 4_000, ownPartitionFrom: 2_000 };
 const startedAt = performance.now();
 
 function report(line: string): void {
@@ -55,4 +60,14 @@ const recall = await step("recall", "recall by size, filter and topic", () =>
     report,
   }),
 );
-console.log(JSON.stringify({ overhead, sparse: sparse.filter((figures) => figures !== undefined), recall }, null, 2));
+const rls = await step("rls", "the same statements with policies and without", () =>
+  measureRls([100, 1_000, 10_000, 40_000], { rounds: isQuick ? 10 : 50, report }),
+);
+const tenantGrowth = await step("growth", "a small tenant among few and many", () =>
+  measureTenantGrowth(isQuick ? [10, 100] : [10, 1_000], { rounds: isQuick ? 20 : 100, report }),
+);
+const churn = await step("churn", "all documents replaced five times, nine tenths deleted", () =>
+  measureChurn({ ...(isQuick ? SMALL_CHURN : LARGE_CHURN), questions: 20, report }),
+);
+const figures = { overhead, sparse: sparse.filter((figure) => figure !== undefined), recall, rls, tenantGrowth, churn };
+console.log(JSON.stringify(figures, null, 2));

@@ -1,7 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fillCorpus, type MatrixCorpus, measureRecall, openMatrix, type SizeFigures } from "./recall.ts";
+import { fillCorpus, type Matrix, type MatrixCorpus, measureRecall, openMatrix, type SizeFigures } from "./recall.ts";
 import { embedOnce, questionsOf, sentencesOf } from "./sentences.ts";
+import { interleaved, median } from "./statistics.ts";
 import { sentenceVectors, syntheticVectors, type Vectors } from "./vectors.ts";
 
 /** What is measured of corpora of many sizes in one database, from the smallest to the largest. */
@@ -23,13 +24,20 @@ export interface MatrixOptions {
   readonly report: (line: string) => void;
 }
 
-export async function measureMatrix(options: MatrixOptions): Promise<SizeFigures[]> {
+export interface MatrixFigures {
+  readonly sizes: readonly SizeFigures[];
+  /** On topic and without a filter, all sizes in turn. */
+  readonly growth: readonly { readonly chunks: number; readonly p50Ms: number }[];
+}
+
+export async function measureMatrix(options: MatrixOptions): Promise<MatrixFigures> {
   const { sizes, report } = options;
   const synthetic = syntheticVectors();
   const real = await realVectors(options);
   const matrix = await openMatrix();
   try {
     const figures: SizeFigures[] = [];
+    const corpora: MatrixCorpus[] = [];
     for (const size of sizes.toSorted((a, b) => a - b)) {
       const isReal = real !== undefined && size >= FEWEST_SENTENCES && size <= MOST_SENTENCES;
       const vectors = isReal ? real.vectors : synthetic;
@@ -42,11 +50,28 @@ export async function measureMatrix(options: MatrixOptions): Promise<SizeFigures
       const questions = chunks > 100_000 ? Math.min(options.questions, 20) : options.questions;
       const cells = await measureRecall(matrix, corpus, { questions, report });
       figures.push({ chunks, vectors: vectors.origin, ...filled, cells });
+      corpora.push(corpus);
     }
-    return figures;
+    return { sizes: figures, growth: await bySize(matrix, corpora, options.questions) };
   } finally {
     await matrix.close();
   }
+}
+
+async function bySize(matrix: Matrix, corpora: readonly MatrixCorpus[], questions: number) {
+  const { server } = matrix;
+  const contenders: Record<string, () => Promise<unknown>> = {};
+  for (const { tenant, vectors } of corpora) {
+    const token = await server.issuer.mint({ tenant, credentials: ["read"], expiresIn: 36_000 });
+    let asked = 0;
+    contenders[tenant] = async () => {
+      const number = asked++ % questions;
+      const query = matrix.ask(`${tenant}, on topic, ${number}`, vectors.question("on", number));
+      await server.call("retrieve", { query, mode: "dense", k: 10 }, token);
+    };
+  }
+  const took = await interleaved(contenders, { rounds: 20, perRound: 5 });
+  return corpora.map(({ tenant, chunks }) => ({ chunks, p50Ms: median(took[tenant] ?? []) }));
 }
 
 async function realVectors({

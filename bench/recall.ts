@@ -18,7 +18,7 @@ const TIE = 1e-6;
 
 /** The name of the stand-in's space, and of the corpora's. */
 const DIMENSION = 384;
-const IDENTITY = `bag-of-words@${DIMENSION}`;
+export const IDENTITY = `bag-of-words@${DIMENSION}`;
 
 /** A server whose model gives each question the vector that it was told. */
 export interface Matrix {
@@ -28,18 +28,30 @@ export interface Matrix {
   close(): Promise<void>;
 }
 
-export async function openMatrix(): Promise<Matrix> {
+export interface MatrixSettings {
+  /** The vector of a text that is written. */
+  readonly vectorOf?: (text: string) => Float32Array;
+  readonly ownPartitionFrom?: number;
+}
+
+export async function openMatrix({ vectorOf, ownPartitionFrom = 20_000 }: MatrixSettings = {}): Promise<Matrix> {
   const known = new Map<string, Float32Array>();
-  const vectorOf = (text: string): Float32Array => {
-    const vector = known.get(text);
+  const embed = (text: string): Float32Array => {
+    const vector = known.get(text) ?? vectorOf?.(text);
     if (vector === undefined) throw new Error("the server asks for the vector of another text");
     return vector;
   };
   const server = await startBenchServer({
     dimension: DIMENSION,
-    model: { maxTokens: 256, embed: async (texts) => texts.map(vectorOf) },
+    model: { maxTokens: 8_192, embed: async (texts) => texts.map(embed) },
     fields: FIELDS,
-    config: { filter: { fields: FIELD_DECLARATIONS }, maintenance: { buildMemoryMb: 2_048 } },
+    config: {
+      filter: { fields: FIELD_DECLARATIONS },
+      indexing: { chunkTokens: 4_096 },
+      maintenance: { buildMemoryMb: 2_048 },
+      retention: { versionHours: 1 },
+      retrieval: { ownPartitionFrom },
+    },
   });
   return {
     server,
@@ -130,7 +142,7 @@ export async function measureRecall(
   }
 }
 
-interface Cell {
+export interface Cell {
   readonly matrix: Matrix;
   readonly client: pg.Client;
   readonly token: string;
@@ -140,7 +152,7 @@ interface Cell {
   readonly questions: number;
 }
 
-async function measureCell(cell: Cell): Promise<CellFigures> {
+export async function measureCell(cell: Cell): Promise<CellFigures> {
   const { matrix, token, corpus, topic, filter, questions } = cell;
   const { server } = matrix;
   const [httpMs, sqlMs, recalls]: [number[], number[], number[]] = [[], [], []];
@@ -198,5 +210,5 @@ async function nearest({ client, corpus }: Cell, vector: Float32Array, where: st
   return rows;
 }
 
-const lineOf = ({ topic, filter, recall, short, p50Ms, exactSqlMs, searches }: CellFigures): string =>
+export const lineOf = ({ topic, filter, recall, short, p50Ms, exactSqlMs, searches }: CellFigures): string =>
   `${topic}, ${filter}: recall ${recall.toFixed(4)}, ${short} short, p50 ${p50Ms.toFixed(2)} ms, SQL ${exactSqlMs.toFixed(2)} ms, ${JSON.stringify(searches)}`;

@@ -20,6 +20,8 @@ export interface BenchServer {
   call(method: string, params: object, token: string): Promise<Readonly<Record<string, unknown>>>;
   /** One round of `pgrcp maintain`. @returns what it did */
   maintain(): Promise<readonly object[]>;
+  /** `pgrcp collect`. */
+  collect(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,11 @@ export async function startBenchServer({ dimension, model, fields, config }: Ben
   await writeFile(operatorFile, JSON.stringify({ ...settings, database: asOperator }));
   const server = startServer(configFile, folder, {});
   const { port } = new URL(await server.ready);
+  const operate = async (...command: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCli([...command, "--config", operatorFile], folder);
+    if (code !== 0) throw new Error(`pgrcp ${command[0]} ended with ${code}:\n${stdout}${stderr}`);
+    return stdout;
+  };
   const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
   return {
     database,
@@ -69,12 +76,11 @@ export async function startBenchServer({ dimension, model, fields, config }: Ben
     pid: server.pid,
     call: (method, params, token) => post(agent, Number(port), method, params, token),
     async maintain() {
-      const { code, stdout, stderr } = await runCli(["maintain", "--json", "--config", operatorFile], folder);
-      if (code !== 0) throw new Error(`pgrcp maintain ended with ${code}:\n${stdout}${stderr}`);
-      return stdout
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as object);
+      const lines = (await operate("maintain", "--json")).split("\n");
+      return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as object);
+    },
+    async collect() {
+      await operate("collect");
     },
     async close() {
       agent.destroy();
