@@ -8,7 +8,7 @@ create table pgrcp_state.audit (
   tenant_id   text collate "C" not null check (tenant_id <> ''),
   record_id   uuid not null default gen_random_uuid(),
   recorded_at timestamptz not null default now(),
-  action      text not null check (action in ('refuse', 'create-tenant', 'set-quotas', 'create-corpus', 'revoke', 'restore', 'withdraw')),
+  action      text not null check (action in ('refuse', 'create-tenant', 'set-quotas', 'create-corpus', 'set-language', 'revoke', 'restore', 'withdraw')),
   issuer      text not null,
   subject     text not null,
   client      text,
@@ -17,7 +17,7 @@ create table pgrcp_state.audit (
   corpus      text,
   version     bigint,  -- of a corpus: versions before it were withdrawn
   count       bigint not null check (count > 0), -- calls refused, versions withdrawn; otherwise 1
-  detail      text,    -- which right was missing, the source that was revoked or restored, or the quotas
+  detail      text,    -- which right was missing, the source that was revoked or restored, the quotas or the language
   primary key (tenant_id, record_id)
 );
 

@@ -4,6 +4,7 @@ import { isLanguage, LANGUAGES } from "./catalog/languages.ts";
 import { authMode } from "./config/auth-mode.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigError } from "./config/config-error.ts";
+import { nearestName } from "./config/nearest-name.ts";
 import { type Finding, warning } from "./db/finding.ts";
 import { readTls } from "./http/node-server.ts";
 import { loadEmbeddingModel } from "./models/load-embedding-model.ts";
@@ -45,8 +46,10 @@ export const ENVIRONMENT_CHECKS: readonly {
  * @throws ConfigError
  */
 export function checkLanguage({ defaultLanguage }: Config["indexing"]): void {
-  if (!isLanguage(defaultLanguage))
-    throw new ConfigError([`indexing.defaultLanguage: must be one of ${LANGUAGES.join(", ")}`]);
+  if (isLanguage(defaultLanguage)) return;
+  const near = nearestName(defaultLanguage, LANGUAGES);
+  const guess = near === undefined ? "" : `; did you mean ${near}?`;
+  throw new ConfigError([`indexing.defaultLanguage: must be one of ${LANGUAGES.join(", ")}${guess}`]);
 }
 
 /** A key file that cannot be used stops a start; an address that gives no keys is asked again when a token needs it. */

@@ -51,4 +51,6 @@ export interface Corpus {
   readonly movingFrom?: string | undefined;
   /** How many there were when the corpus was looked up, if a graph leads to the nearest of them. */
   readonly graphChunks?: number | undefined;
+  /** It was never written to, so its language may still change: nobody keeps it. */
+  readonly unwritten?: true | undefined;
 }

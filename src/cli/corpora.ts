@@ -6,7 +6,7 @@ import { table } from "./terminal-text.ts";
 
 /** `pgrcp corpora`: what a tenant's documents are kept in. */
 export function registerCorpora(program: Command): void {
-  const corpora = program.command("corpora").description("create and list corpora");
+  const corpora = program.command("corpora").description("create and list corpora, and set their language");
   addConfigOption(corpora.command("create"))
     .description("create a corpus for the configured embedding model")
     .argument("<tenant>", "its owner")
@@ -19,6 +19,12 @@ export function registerCorpora(program: Command): void {
       ).choices(["flag", "quarantine", "refuse"]),
     )
     .action(create);
+  addConfigOption(corpora.command("language"))
+    .description("give a corpus that was never written to another language")
+    .argument("<tenant>", "its owner")
+    .argument("<name>", "of the corpus")
+    .argument("<language>", "how words are stemmed, such as german, or none")
+    .action(setLanguage);
   addConfigOption(corpora.command("list"))
     .description("list corpora with their settings and counts")
     .argument("[tenant]", "whose; all when absent")
@@ -36,6 +42,11 @@ async function create(tenant: string, corpus: string, options: CreateOptions): P
   const settings = { tenant, corpus, ...(language && { language }), ...(screening && { screening }) };
   const rows = (await Array.fromAsync(operate(options, "corpora.create", settings))) as readonly CorpusRow[];
   process.stdout.write(tableOf(rows));
+}
+
+async function setLanguage(tenant: string, corpus: string, language: string, options: ConfigOption): Promise<void> {
+  const rows = await Array.fromAsync(operate(options, "corpora.language", { tenant, corpus, language }));
+  process.stdout.write(tableOf(rows as readonly CorpusRow[]));
 }
 
 async function list(tenant: string | undefined, options: ConfigOption & { readonly json?: boolean }): Promise<void> {

@@ -4,7 +4,7 @@ import type { OperatorDatabase } from "../db/database.ts";
 import { listAudit } from "../maintenance/audit.ts";
 import { collect } from "../maintenance/collect.ts";
 import type { WithModel } from "../maintenance/configured-model.ts";
-import { createCorpus, listCorpora } from "../maintenance/corpora.ts";
+import { createCorpus, listCorpora, setLanguage } from "../maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../maintenance/documents.ts";
 import { explainRetrieve } from "../maintenance/explain-retrieve.ts";
 import { listFeedback } from "../maintenance/feedback.ts";
@@ -95,6 +95,12 @@ const COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map([
         yield await createCorpus(database, config, settings, () => withModel(({ space }) => space));
       },
     ),
+  ],
+  [
+    "corpora.language",
+    command(address.extend({ language: text }), async function* ({ database }, settings) {
+      yield await setLanguage(database, settings);
+    }),
   ],
   [
     "corpora.list",

@@ -15,7 +15,8 @@ interface Kept {
 
 /**
  * Corpora by tenant, then name, so that no key can be read as another tenant's. Found ones are kept for some seconds; that one is
- * missing is asked anew each time, because the next write may make it.
+ * missing is asked anew each time, because the next write may make it, and so is one that was never written to, whose language may
+ * still change.
  */
 export class CachedCorpusStore implements CorpusStore {
   readonly #database: Pick<Database, "read">;
@@ -35,7 +36,7 @@ export class CachedCorpusStore implements CorpusStore {
     const forgotten = this.#forgotten;
     const [[corpus]] = await this.#database.read(role, access, [findCorpus(tenantId, name)], limits);
     // A `forget` while the database was asked wins: what was read may be what it was called for.
-    if (corpus !== undefined && this.#forgotten === forgotten) this.#keep(corpus);
+    if (corpus !== undefined && !corpus.unwritten && this.#forgotten === forgotten) this.#keep(corpus);
     return corpus;
   }
 

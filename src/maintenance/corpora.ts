@@ -1,6 +1,7 @@
 import { type EmbeddingSpace, parseCorpusName, type ScreeningPolicy, type TenantId } from "../catalog/corpus.ts";
-import { isLanguage, LANGUAGES } from "../catalog/languages.ts";
+import { isLanguage, LANGUAGES, type Language } from "../catalog/languages.ts";
 import type { Config } from "../config/config.ts";
+import { nearestName } from "../config/nearest-name.ts";
 import type { OperatorDatabase } from "../db/database.ts";
 import { recordCommand } from "../sql/audit.ts";
 import { createCorpus as insertCorpus } from "../sql/corpora.ts";
@@ -10,7 +11,7 @@ import { findTenant } from "./tenants.ts";
 
 export type { CorpusRow } from "../sql/operator.ts";
 
-/** Making and listing corpora, for the command line. */
+/** Making and listing corpora and setting their language, for the command line. */
 
 export type SpaceLoader = () => Promise<EmbeddingSpace>;
 
@@ -35,7 +36,7 @@ export async function createCorpus(
   settings: CorpusSettings,
   loadSpace: SpaceLoader,
 ): Promise<statements.CorpusRow> {
-  const language = settings.language ?? config.indexing.defaultLanguage;
+  const language = parseLanguage(settings.language ?? config.indexing.defaultLanguage);
   const name = parseCorpusName(settings.corpus);
   if (name === undefined) {
     throw new Refusal(
@@ -43,7 +44,6 @@ export async function createCorpus(
       "use 1 to 63 of a-z, 0-9, _ and -, beginning with a letter or digit",
     );
   }
-  if (!isLanguage(language)) throw new Refusal("there is no such language", `choose one of ${LANGUAGES.join(", ")}`);
   const tenantId = await findTenant(database, settings.tenant);
   const space = await loadSpace();
   const screening = settings.screening ?? config.indexing.defaultScreening;
@@ -59,6 +59,41 @@ export async function createCorpus(
   throw new Refusal(
     `the corpus is there already, with language ${row.language} and screening ${row.screening}`,
     "import into it as it is, or choose another name",
+  );
+}
+
+/** @throws Refusal for a name that is no language, with the nearest one */
+function parseLanguage(name: string): Language {
+  if (isLanguage(name)) return name;
+  const near = nearestName(name, LANGUAGES);
+  const guess = near === undefined ? "" : `did you mean ${near}? otherwise `;
+  throw new Refusal("there is no such language", `${guess}choose one of ${LANGUAGES.join(", ")}`);
+}
+
+/**
+ * Gives a corpus another language before its first write: postings, and those of versions that can still be asked for, are in the
+ * language that they were written in.
+ *
+ * @throws Refusal for an unknown tenant, corpus or language, and for a corpus that was written to
+ */
+export async function setLanguage(
+  database: OperatorDatabase,
+  settings: { readonly tenant: string; readonly corpus: string; readonly language: string },
+): Promise<statements.CorpusRow> {
+  const { corpus } = settings;
+  const language = parseLanguage(settings.language);
+  const tenantId = await findTenant(database, settings.tenant);
+  const changed = await database.write(async (transaction) => {
+    const rows = await transaction.query(statements.updateLanguage(tenantId, corpus, language));
+    if (rows.length > 0)
+      await transaction.query(recordCommand({ tenantId, action: "set-language", corpus, detail: language }));
+    return rows.length > 0;
+  });
+  const row = await findCorpus(database, tenantId, corpus);
+  if (changed) return row;
+  throw new Refusal(
+    `the corpus was already written to, with language ${row.language}`,
+    `make another one with pgrcp corpora create --language ${language}, and import into it what pgrcp documents export gives of this one`,
   );
 }
 

@@ -10,16 +10,18 @@ import { serverInfo } from "./server-info.ts";
 export const catalogList: Handler = async (_params, call, services) => {
   const { limits, server } = services.config;
   const { maxEnginesPerCatalog } = limits;
-  const names = await listReadable(call, services, maxEnginesPerCatalog + 1);
+  const corpora = await listReadable(call, services, maxEnginesPerCatalog + 1);
   // One engine among them federates nothing, or a client that walks catalogues would walk in circles.
   const { catalog: _, ...capabilities } = call.capabilities;
-  const engines = names.slice(0, maxEnginesPerCatalog).map((name) => ({
+  const engines = corpora.slice(0, maxEnginesPerCatalog).map(({ name, language }) => ({
     id: name,
     server: serverInfo(),
     capabilities,
     ...endpointOf(name, server.publicUrl),
+    // How words are stemmed there: RCP/1 has no member for it, and §6.2 this prefix.
+    "x-pgrcp-language": language,
   }));
-  if (names.length <= maxEnginesPerCatalog) return { engines };
+  if (corpora.length <= maxEnginesPerCatalog) return { engines };
   return { engines, _meta: { notes: [`the first ${maxEnginesPerCatalog} by name (limits.maxEnginesPerCatalog)`] } };
 };
 

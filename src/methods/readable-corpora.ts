@@ -1,6 +1,6 @@
 import { mayReach, type Principal } from "../auth/principal.ts";
 import { type CorpusName, DEFAULT_CORPUS, parseCorpusName } from "../catalog/corpus.ts";
-import { countOtherCorpora, listCorpora } from "../sql/corpora.ts";
+import { countOtherCorpora, listCorpora, type NamedCorpus } from "../sql/corpora.ts";
 import type { Call, Services } from "./handler.ts";
 
 /**
@@ -19,17 +19,18 @@ export async function countReadable(caller: Caller, { database }: Pick<Services,
   return others + (mayReach(principal, DEFAULT_CORPUS) ? 1 : 0);
 }
 
-/** Their names in order, at most `limit`. */
+/** They by name, at most `limit`. A `default` that is not there yet has the language that its first write will give it. */
 export async function listReadable(
   caller: Caller,
-  { database }: Pick<Services, "database">,
+  { database, config }: Pick<Services, "database" | "config">,
   limit: number,
-): Promise<readonly CorpusName[]> {
+): Promise<readonly NamedCorpus[]> {
   const { principal } = caller;
   const statement = listCorpora(principal.tenantId, namedCorpora(principal), limit);
   const [found] = await database.read("reader", principal, [statement], limitsOf(caller));
-  const names = new Set(mayReach(principal, DEFAULT_CORPUS) ? [DEFAULT_CORPUS, ...found] : found);
-  return [...names].sort().slice(0, limit);
+  if (!mayReach(principal, DEFAULT_CORPUS) || found.some(({ name }) => name === DEFAULT_CORPUS)) return found;
+  const first: NamedCorpus = { name: DEFAULT_CORPUS, language: config.indexing.defaultLanguage };
+  return [...found, first].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, limit);
 }
 
 /** The corpora that a token names, as far as a path can name them; undefined = all of its tenant's. */

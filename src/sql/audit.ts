@@ -12,7 +12,14 @@ export const OPERATOR = { issuer: "pgrcp", subject: "operator" } as const;
 /** What an operator did that is no version of a corpus. */
 export interface OperatorAction {
   readonly tenantId: TenantId;
-  readonly action: "create-tenant" | "set-quotas" | "create-corpus" | "revoke" | "restore" | "withdraw";
+  readonly action:
+    | "create-tenant"
+    | "set-quotas"
+    | "create-corpus"
+    | "set-language"
+    | "revoke"
+    | "restore"
+    | "withdraw";
   readonly corpus?: string;
   readonly version?: number;
   readonly count?: number;

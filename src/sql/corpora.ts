@@ -11,7 +11,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 const CORPUS_COLUMNS = sql`tenant_id, corpus, language, model_identity, dimension, screening, placement`;
 
-const KEPT_COLUMNS = sql`${CORPUS_COLUMNS}, moving_from, case when graph_chunks is not null then live_chunks end as graph_chunks`;
+const KEPT_COLUMNS = sql`${CORPUS_COLUMNS}, moving_from, case when graph_chunks is not null then live_chunks end as graph_chunks, version = 0 as unwritten`;
 
 const toCorpus = (row: Row): Corpus => ({
   tenantId: row.tenant_id as TenantId,
@@ -22,6 +22,7 @@ const toCorpus = (row: Row): Corpus => ({
   placement: row.placement as string,
   movingFrom: (row.moving_from as string | null | undefined) ?? undefined,
   graphChunks: (row.graph_chunks as number | null | undefined) ?? undefined,
+  unwritten: row.unwritten === true ? true : undefined,
 });
 
 /** One row, or none when the tenant has no such corpus. */
@@ -35,15 +36,18 @@ export function findCorpus(tenantId: TenantId, name: CorpusName): Statement<Corp
 const among = (tenantId: TenantId, names: readonly CorpusName[] | undefined): Sql =>
   sql`tenant_id = ${tenantId}${names === undefined ? sql`` : sql` and corpus = any(${names}::text[])`}`;
 
-/** Names in their order, at most `limit`. @param names undefined = all that there are */
+/** What a caller is told of a corpus. */
+export type NamedCorpus = Pick<Corpus, "name" | "language">;
+
+/** By name, at most `limit`. @param names undefined = all that there are */
 export function listCorpora(
   tenantId: TenantId,
   names: readonly CorpusName[] | undefined,
   limit: number,
-): Statement<CorpusName> {
+): Statement<NamedCorpus> {
   return compile(
-    sql`select corpus from pgrcp.corpora where ${among(tenantId, names)} order by corpus limit ${limit}::int`,
-    (row) => row.corpus as CorpusName,
+    sql`select corpus, language from pgrcp.corpora where ${among(tenantId, names)} order by corpus limit ${limit}::int`,
+    (row) => ({ name: row.corpus as CorpusName, language: row.language as string }),
   );
 }
 

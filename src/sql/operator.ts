@@ -66,6 +66,14 @@ export interface CorpusRow {
   readonly createdAt: string;
 }
 
+/** A row when the corpus was never written to; none when it was, or is not there. */
+export function updateLanguage(tenantId: TenantId, corpus: string, language: string): Statement<true> {
+  return compile(
+    sql`update pgrcp.corpora set language = ${language} where tenant_id = ${tenantId} and corpus = ${corpus} and version = 0 returning true as changed`,
+    () => true,
+  );
+}
+
 /** @param tenantId undefined for all tenants */
 export function selectCorpora(tenantId: string | undefined, corpus?: string): Statement<CorpusRow> {
   const wanted: Sql[] = [sql`true`];

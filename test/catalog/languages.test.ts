@@ -8,6 +8,10 @@ const STEMS: readonly (readonly [language: string, word: string, stem: string])[
   ["english", "skies", "sky"],
   ["german", "aufeinanderfolgenden", "aufeinanderfolg"],
   ["german", "häuser", "haus"],
+  // Compounds stay whole: only what ends one is cut.
+  ["german", "aufeinanderschlügen", "aufeinanderschlug"],
+  ["german", "hausmeistern", "hausmeist"],
+  ["german", "straßen", "strass"],
   ["french", "majestueusement", "majestu"],
   ["french", "continuellement", "continuel"],
   ["spanish", "chicharrones", "chicharron"],

@@ -33,6 +33,10 @@ const create = (made: Corpus) =>
     await transaction.query(createTenant(made.tenantId)),
     await transaction.query(createCorpus(made)),
   ]);
+const write = (written: Corpus) =>
+  operator.write((transaction) =>
+    transaction.query(run(sql`update pgrcp.corpora set version = 1 where tenant_id = ${written.tenantId}`)),
+  );
 const move = (placed: Corpus, language: string) =>
   operator.write((transaction) =>
     transaction.query(run(sql`update pgrcp.corpora set language = ${language} where tenant_id = ${placed.tenantId}`)),
@@ -43,7 +47,9 @@ test("the adder creates tenant and corpus once, and the reader finds the corpus"
   expect(await create({ ...corpus, language: "german" })).toEqual([[], []]);
 
   const find = findCorpus(corpus.tenantId, corpus.name);
-  expect(await database.read("reader", accessTo(corpus.tenantId), [find], limits())).toEqual([[corpus]]);
+  expect(await database.read("reader", accessTo(corpus.tenantId), [find], limits())).toEqual([
+    [{ ...corpus, unwritten: true }],
+  ]);
 });
 
 test("of ten that create the same corpus at once, one does", async () => {
@@ -55,6 +61,7 @@ test("of ten that create the same corpus at once, one does", async () => {
 describe("the corpus store", () => {
   test("keeps what it found for ten seconds, then asks again", async () => {
     await create(corpus);
+    await write(corpus);
     let now = 0;
     const store = new CachedCorpusStore(database, () => now);
     const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
@@ -67,8 +74,19 @@ describe("the corpus store", () => {
     expect((await find())?.language).toBe("german");
   });
 
+  test("does not keep a corpus that was never written to, whose language may still change", async () => {
+    await create(corpus);
+    const store = new CachedCorpusStore(database, () => 0);
+    const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
+    await find();
+    await move(corpus, "german");
+
+    expect((await find())?.language).toBe("german");
+  });
+
   test("asks again after it was told to forget", async () => {
     await create(corpus);
+    await write(corpus);
     const store = new CachedCorpusStore(database);
     const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
     await find();
@@ -81,6 +99,7 @@ describe("the corpus store", () => {
 
   test("does not keep an answer that was on its way when it was told to forget", async () => {
     await create(corpus);
+    await write(corpus);
     const store = new CachedCorpusStore(database);
     const find = () => store.find("reader", accessTo(corpus.tenantId), corpus.name, limits());
     const early = find();
@@ -97,7 +116,7 @@ describe("the corpus store", () => {
 
     expect(await find()).toBeUndefined();
     await create(corpus);
-    expect(await find()).toEqual(corpus);
+    expect(await find()).toEqual({ ...corpus, unwritten: true });
   });
 
   test.each(["reader", "adder", "deleter"] as const)(
@@ -113,7 +132,10 @@ describe("the corpus store", () => {
       };
       const store = new CachedCorpusStore(recorded);
 
-      expect(await store.find(role, accessTo(corpus.tenantId), corpus.name, limits())).toEqual(corpus);
+      expect(await store.find(role, accessTo(corpus.tenantId), corpus.name, limits())).toEqual({
+        ...corpus,
+        unwritten: true,
+      });
       expect(asked).toEqual([role]);
     },
   );

@@ -72,6 +72,7 @@ describe("RCP §7.13, catalog/list", () => {
       server: info.body?.result?.server,
       capabilities,
       endpoint: { transport: "http", url: `https://rcp.example.org${path}` },
+      "x-pgrcp-language": "none",
     });
     expect(answer.body?.result).toEqual({
       engines: [engine("default", "/rcp"), engine("docs", "/corpora/docs/rcp"), engine("notes", "/corpora/notes/rcp")],

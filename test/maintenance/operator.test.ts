@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FilterFields } from "../../src/catalog/corpus.ts";
-import { createCorpus, listCorpora } from "../../src/maintenance/corpora.ts";
+import { listAudit } from "../../src/maintenance/audit.ts";
+import { createCorpus, listCorpora, setLanguage } from "../../src/maintenance/corpora.ts";
 import { exportDocuments, listDocuments, showDocument } from "../../src/maintenance/documents.ts";
 import { listFeedback } from "../../src/maintenance/feedback.ts";
 import { createTenant, listTenants } from "../../src/maintenance/tenants.ts";
@@ -186,8 +187,39 @@ describe("corpora", () => {
     await expect(make({ corpus: "default" })).rejects.toThrow(/there already, with language english/);
     await expect(make({ corpus: "A/b" })).rejects.toThrow(/name/);
     await expect(make({ tenant: "nobody" })).rejects.toThrow(/no such tenant/);
-    await expect(make({ language: "klingon" })).rejects.toMatchObject({ remedy: /english, esperanto/ });
+    await expect(make({ language: "klingon" })).rejects.toMatchObject({
+      remedy: /^choose one of .*english, esperanto/,
+    });
+    await expect(make({ language: "Germann" })).rejects.toMatchObject({ remedy: /^did you mean german\? / });
     await expect(listCorpora(db.operator, "nobody")).rejects.toThrow(/no such tenant/);
+  });
+
+  test("a corpus that was never written to takes another language, and that is on record", async () => {
+    await newCorpus("speaker");
+
+    const row = await setLanguage(db.operator, { tenant: "speaker", corpus: "default", language: "french" });
+
+    expect(row).toMatchObject({ corpus: "default", language: "french" });
+    const records = await Array.fromAsync(listAudit(db.operator, "speaker", "2000-01-01T00:00:00Z"));
+    expect(records.at(-1)).toMatchObject({ action: "set-language", corpus: "default", detail: "french" });
+  });
+
+  test("one that was written to keeps its language, though it is empty again, and the refusal names the way out", async () => {
+    await newCorpus("settled");
+    await db.operator.write((transaction) =>
+      transaction.query(compile(sql`update pgrcp.corpora set version = 2 where tenant_id = 'settled'`, noRows)),
+    );
+    const set = (settings: object) =>
+      setLanguage(db.operator, { tenant: "settled", corpus: "default", language: "french", ...settings });
+
+    await expect(set({})).rejects.toMatchObject({
+      message: "the corpus was already written to, with language english",
+      remedy: /corpora create --language french, .*documents export/,
+    });
+    await expect(set({ language: "frensh" })).rejects.toMatchObject({ remedy: /^did you mean french\? / });
+    await expect(set({ corpus: "nothing" })).rejects.toThrow(/no such corpus/);
+    await expect(set({ tenant: "nobody" })).rejects.toThrow(/no such tenant/);
+    expect(await listCorpora(db.operator, "settled")).toMatchObject([{ language: "english" }]);
   });
 });
 
