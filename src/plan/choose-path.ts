@@ -64,12 +64,28 @@ export function pathByCount(counted: number, total: number, settings: PathSettin
   return byGraph(`more than ${limit} of ${total} chunks pass the filter`, settings);
 }
 
-/** Whether statistics of one column tell how many pass: not of several together, and not what a text contains. */
+/** Whether statistics of one column tell how many pass: not of several columns together, and not what a text contains. */
 function isKnown(filter: ResolvedFilter): boolean {
   if (filter.kind === "not") return isKnown(filter.of);
   if (filter.kind === "contains") return filter.field.array;
-  return filter.kind !== "and" && filter.kind !== "or";
+  if (filter.kind === "and") return isRange(filter.of);
+  return filter.kind !== "or";
 }
+
+/** Whether two conditions are the two ends of a range of one column, which Postgres estimates as such. */
+function isRange([first, second, ...others]: readonly ResolvedFilter[]): boolean {
+  if (first?.kind !== "compare" || second?.kind !== "compare" || others.length > 0) return false;
+  const isOneColumn = first.field.name === second.field.name && !first.field.array;
+  return (
+    isOneColumn &&
+    [first.op, second.op]
+      .map((op) => ENDS[op])
+      .toSorted()
+      .join(" ") === "lower upper"
+  );
+}
+
+const ENDS = { gt: "lower", gte: "lower", lt: "upper", lte: "upper", eq: "no end", ne: "no end" } as const;
 
 const byGraph = (why: string, { graph }: PathSettings): DensePath => ({
   search: "graph",

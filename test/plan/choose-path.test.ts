@@ -16,6 +16,8 @@ const corpus = (graphChunks: number | undefined): Corpus => ({
 });
 const field = (type: FilterField["type"], array = false): FilterField => ({ name: "f", type, array, column: "f_f" });
 const year: ResolvedFilter = { kind: "compare", op: "gte", field: field("int"), value: 2000 };
+const before: ResolvedFilter = { kind: "compare", op: "lt", field: field("int"), value: 2010 };
+const other: ResolvedFilter = { ...before, field: { ...field("int"), name: "g", column: "f_g" } };
 const tag: ResolvedFilter = { kind: "contains", field: field("keyword", true), value: "red" };
 const words: ResolvedFilter = { kind: "contains", field: field("text"), value: "red" };
 const ask = { indexVersion: undefined, seed: undefined, filter: undefined };
@@ -52,6 +54,12 @@ describe("with a filter", () => {
     [50_000, 100_000, { kind: "not", of: year }, "graph"],
     // One column's statistics do not tell of two, and none tells what a text contains.
     [50_000, 100_000, { kind: "and", of: [year, tag] }, "count"],
+    [50_000, 100_000, { kind: "and", of: [year, other] }, "count"],
+    [50_000, 100_000, { kind: "and", of: [year, year] }, "count"],
+    [50_000, 100_000, { kind: "and", of: [year, before, tag] }, "count"],
+    [50_000, 100_000, { kind: "or", of: [year, before] }, "count"],
+    [50_000, 100_000, { kind: "and", of: [year, before] }, "graph"],
+    [50_000, 100_000, { kind: "and", of: [before, year] }, "graph"],
     [50_000, 100_000, words, "count"],
     [50_000, 100_000, { kind: "not", of: words }, "count"],
   ] as const)("about %i of %i by %j: %s", (passing, total, filter, expected) => {
