@@ -5,6 +5,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is waited for comes on a busy machine too, only later.
+    expect: { poll: { timeout: 20_000 } },
     pool: "forks",
     globalSetup: ["test/support/postgres/global-setup.ts"],
   },

@@ -277,7 +277,8 @@ describe("headers", () => {
   });
 
   test("a long header is refused in linear time", async () => {
-    const started = performance.now();
+    // Processor time: others may be at work on the machine.
+    const before = process.cpuUsage();
     const spaces = " ".repeat(100_000);
     for (const header of [
       `Bearer${spaces}x${spaces}x`,
@@ -287,7 +288,8 @@ describe("headers", () => {
     ])
       expect(await refusal([header])).not.toBe("accepted");
 
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
   });
 });
 

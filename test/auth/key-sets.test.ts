@@ -232,9 +232,9 @@ describe("an issuer out of reach", () => {
       const next = await timed(() => verify(k1));
       expect(next.outcome).toBe("alice");
       tookMs.push(next.tookMs);
-      await expect.poll(() => server.requests, { timeout: 10_000 }).toBe(load);
+      await expect.poll(() => server.requests).toBe(load);
       if (next.tookMs < 700) break;
-      await expect.poll(() => hanging, { timeout: 10_000 }).toBe(0);
+      await expect.poll(() => hanging).toBe(0);
     }
     expect(Math.min(...tookMs)).toBeLessThan(700);
   });

@@ -105,7 +105,7 @@ describe("every call is answered once with its own id when the server's answer i
           isGone = true;
         });
       },
-      { timeoutMs: 200 },
+      { timeoutMs: 2_000 },
     );
     expect((await ask("retrieve", {}, 5)).error).toMatchObject({ code: -32014, data: { retryable: true } });
     await expect.poll(() => isGone).toBe(true);
@@ -115,7 +115,7 @@ describe("every call is answered once with its own id when the server's answer i
     const { ask } = await initialized(() => {});
     const startedAt = performance.now();
     expect((await ask("retrieve", { _meta: { deadlineMs: 50 } })).error?.code).toBe(-32014);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 });
 
@@ -145,7 +145,7 @@ describe("a server that cannot be reached is -32010 and may be tried again", () 
     const { ask } = await openBridge(() => {}, { base: new URL(`https://127.0.0.1:${port}/rcp`) });
     const startedAt = performance.now();
     expect((await ask("ping")).error).toMatchObject({ code: -32010, data: { retryable: true } });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
     silent.close();
   });
 });

@@ -71,7 +71,7 @@ async function start(
     child,
     write: (text) => void child.stdin.write(text),
     frames: async (count) => {
-      await expect.poll(() => lines().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+      await expect.poll(() => lines().length).toBeGreaterThanOrEqual(count);
       return lines().map((line) => JSON.parse(line));
     },
     stdout: () => stdout,
@@ -179,7 +179,7 @@ describe("§5.1 connect on stdio", () => {
       }),
     );
     bridge.write(INITIALIZE + line("r", "retrieve"));
-    await expect.poll(() => bridge.server.methods(), { timeout: 10_000 }).toContain("retrieve");
+    await expect.poll(() => bridge.server.methods()).toContain("retrieve");
     bridge.write('{"jsonrpc":"2.0","method":"notifications/cancel","params":{"id":"r"}}\n');
     expect((await bridge.frames(2))[1]).toMatchObject({ id: "r", error: { code: -32006 } });
     await expect.poll(() => bridge.server.calls.at(-1)?.body.params.id).toBe(bridge.server.calls[1]?.body.id);
@@ -221,7 +221,7 @@ describe("§5.1 connect on stdio", () => {
   test("a signal ends it soon, with an answer to what still runs", async () => {
     const bridge = await start(withSessions(() => {}));
     bridge.write(INITIALIZE + line(1, "retrieve"));
-    await expect.poll(() => bridge.server.methods(), { timeout: 10_000 }).toContain("retrieve");
+    await expect.poll(() => bridge.server.methods()).toContain("retrieve");
     const startedAt = performance.now();
     bridge.child.kill("SIGTERM");
     expect(await bridge.exit).toBe(0);
@@ -299,7 +299,7 @@ describe("connect --listen", () => {
   async function listen(answer: Answer) {
     const bridge = await start(answer, ["--token-file", tokenFile, "--listen", "127.0.0.1:0"]);
     const url = () => /http:\/\/127\.0\.0\.1:(\d+)\/rcp/.exec(bridge.stderr());
-    await expect.poll(url, { timeout: 15_000 }).not.toBeNull();
+    await expect.poll(url).not.toBeNull();
     const port = Number(url()?.[1]);
     const post = async (text: string, method: string) => {
       const headers = [["content-type", "application/json"]] as const;

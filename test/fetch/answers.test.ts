@@ -143,11 +143,16 @@ afterAll(() => origin.close());
 
 describe("what is taken", () => {
   test.each(Object.keys(GOOD))("%s", async (path) => {
-    expect(await get(path)).toEqual({ text: "a text", title: undefined, isTrusted: false, isCitable: true });
+    expect(await get(path, "text/plain", patient)).toEqual({
+      text: "a text",
+      title: undefined,
+      isTrusted: false,
+      isCitable: true,
+    });
   });
 
   test("markdown may come as plain text", async () => {
-    expect((await get("/plain", "text/markdown")).text).toBe("a text");
+    expect((await get("/plain", "text/markdown", patient)).text).toBe("a text");
   });
 
   test("of a page its text and title", async () => {
@@ -171,8 +176,8 @@ describe("what is refused", () => {
   );
 
   test("the fourth redirect, and a loop", async () => {
-    await expect(get("/four")).rejects.toMatchObject({ stage: "redirect" });
-    await expect(get("/loop")).rejects.toMatchObject({ stage: "redirect" });
+    await expect(get("/four", "text/plain", patient)).rejects.toMatchObject({ stage: "redirect" });
+    await expect(get("/loop", "text/plain", patient)).rejects.toMatchObject({ stage: "redirect" });
     await expect(get("/loop-too")).rejects.toMatchObject({ name: "FetchRefusal" });
   });
 
@@ -207,7 +212,7 @@ test("one answer for whatever happened once the uri has been read", async () => 
 
 test("a request is these bytes and no others", async () => {
   origin.requests.length = 0;
-  await get("/plain?q=1#part");
+  await get("/plain?q=1#part", "text/plain", patient);
 
   expect(origin.requests).toEqual([
     "GET /plain?q=1 HTTP/1.1\r\nhost: docs.example.com\r\naccept: text/plain, text/markdown\r\n" +
@@ -218,10 +223,14 @@ test("a request is these bytes and no others", async () => {
 test("an abort ends a fetch at once, with its own reason", async () => {
   const abort = new AbortController();
   const slow = `/bad-${Object.keys(BAD).indexOf("a head that never ends")}`;
-  const fetching = fetcher.fetch(`http://docs.example.com${slow}`, "text/plain", abort.signal);
-  setTimeout(() => abort.abort(new Error("cancelled")), 50);
   const begun = performance.now();
+  const fetching = fetcherTo(origin, { timeoutMs: 20_000 }).fetch(
+    `http://docs.example.com${slow}`,
+    "text/plain",
+    abort.signal,
+  );
+  setTimeout(() => abort.abort(new Error("cancelled")), 50);
 
   await expect(fetching).rejects.toThrow("cancelled");
-  expect(performance.now() - begun).toBeLessThan(500);
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });

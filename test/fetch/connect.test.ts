@@ -8,6 +8,7 @@ import { configSchema } from "../../src/config/config.ts";
 import { dialChecked } from "../../src/fetch/connect.ts";
 import { createFetcher } from "../../src/fetch/fetch-text.ts";
 import { acceptedAddresses } from "../../src/fetch/resolve-host.ts";
+import { quickest } from "../support/quickest.ts";
 import { type RawOrigin, startRawOrigin } from "../support/raw-origin.ts";
 
 const never = new AbortController().signal;
@@ -82,11 +83,14 @@ describe("an address of the operator's own network", () => {
   const settings = { enabled: true, schemes: ["http"], allowedHosts: ["127.0.0.1"], timeoutMs: 400 };
   const fetcherOf = (port: number, more: object = { allowPrivate: ["127.0.0.1/32"] }) =>
     createFetcher(configSchema.parse({ fetch: { ...settings, ports: [port], ...more } }));
-  const elapsed = async (port: number, path = "/") => {
+  const elapsed = async (port: number, path: string) => {
     const begun = performance.now();
     const message = await fetcherOf(port)
       .fetch(`http://127.0.0.1:${port}${path}`, "text/plain", never)
-      .catch((error: Error) => error.message);
+      .then(
+        () => "no failure",
+        (error: Error) => error.message,
+      );
     return { ms: performance.now() - begun, message };
   };
 
@@ -107,18 +111,23 @@ describe("an address of the operator's own network", () => {
     const nobody = (closed.address() as AddressInfo).port;
     closed.close();
 
-    const failures = [
-      await elapsed(nobody),
-      await elapsed((silent.address() as AddressInfo).port),
-      await elapsed(origin.port, "/json"),
-      await elapsed(origin.port, "/missing"),
-    ];
-
-    expect(new Set(failures.map(({ message }) => message)).size).toBe(1);
-    for (const { ms } of failures) {
-      expect(ms).toBeGreaterThan(390);
-      expect(ms).toBeLessThan(700);
+    const messages = new Set<string>();
+    for (const [port, path] of [
+      [nobody, "/"],
+      [(silent.address() as AddressInfo).port, "/"],
+      [origin.port, "/json"],
+      [origin.port, "/missing"],
+    ] as const) {
+      const least = await quickest(700, async () => {
+        const { ms, message } = await elapsed(port, path);
+        messages.add(message);
+        expect(ms).toBeGreaterThan(390);
+        return ms;
+      });
+      expect(least).toBeLessThan(700);
     }
+
+    expect(messages.size).toBe(1);
     silent.close();
   });
 });

@@ -9,6 +9,7 @@ import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { Hit } from "../../src/protocol/wire.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { heldUntil } from "../support/held-until.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { type TestIssuer, testIssuer } from "../support/test-issuer.ts";
@@ -183,7 +184,7 @@ describe("a body by uri", () => {
   test("that fails is named, and nothing of the call is written", async () => {
     respond = (request, answer) =>
       request.url === "/page" ? PLAIN(request, answer) : void answer.writeHead(404).end("the secret of this address");
-    const { add, hits, server } = await caller({ timeoutMs: 1_000 });
+    const { add, hits, server } = await caller({ timeoutMs: 3_000 });
 
     const { error } = await add([{ id: "a", text: "amber" }, { text: blob() }, { text: blob(`${uri}-missing`) }]);
 
@@ -232,18 +233,12 @@ describe("bounds", () => {
   });
 
   test("no more at a time than fetch.concurrencyPerCall", async () => {
-    let [now, most] = [0, 0];
-    respond = (request, answer) => {
-      most = Math.max(most, ++now);
-      setTimeout(() => {
-        now -= 1;
-        PLAIN(request, answer);
-      }, 20);
-    };
+    const held = heldUntil(3);
+    respond = (request, answer) => held.take(() => PLAIN(request, answer));
     const { add } = await caller({ concurrencyPerCall: 3 });
 
     expect((await add(Array.from({ length: 9 }, () => ({ text: blob() })))).result?.ids).toHaveLength(9);
-    expect(most).toBe(3);
+    expect(held.most()).toBe(3);
   });
 
   test("a tenant whose hosts do not answer leaves places to others, half of fetch.concurrency", async () => {
@@ -267,10 +262,10 @@ describe("bounds", () => {
     const { add } = await caller({ timeoutMs: 30_000 });
     const begun = performance.now();
 
-    const { error } = await add([{ text: blob() }, { text: blob() }], { deadlineMs: 300 });
+    const { error } = await add([{ text: blob() }, { text: blob() }], { deadlineMs: 1_000 });
 
     expect(error?.code).toBe(-32014);
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    expect(performance.now() - begun).toBeLessThan(15_000);
     await expect.poll(() => closed).toBe(2);
   });
 });

@@ -141,7 +141,11 @@ describe("the shared HTTP vectors", () => {
   test.each(raw.map((entry) => [entry.id, entry.note ?? entry.tag, entry] as const))(
     "%s %s",
     async (_id, _note, { rawRequest = "", expect: expected }) => {
-      const answer = await sendBytes(server.port, fill(rawRequest), 1_000);
+      const answer = await sendBytes(
+        server.port,
+        fill(rawRequest),
+        expected.closes ? "closed" : expected.sequence?.length,
+      );
 
       if (expected.sequence !== undefined) {
         expect(answer.statuses).toEqual(expected.sequence.map((one) => one.http));
@@ -171,9 +175,9 @@ describe("the shared HTTP vectors", () => {
 
   test("HTTP-087 a body that stops short is closed with 408", async () => {
     const startedAt = performance.now();
-    const answer = await sendBytes(server.port, headOf("Content-Length: 62") + PING, 5_000);
+    const answer = await sendBytes(server.port, headOf("Content-Length: 62") + PING, "closed");
     expect(answer).toMatchObject({ statuses: [408], closed: true });
-    expect(performance.now() - startedAt).toBeLessThan(4_500);
+    expect(performance.now() - startedAt).toBeLessThan(10_000); // and not after the 15 s of a server without such a limit
   });
 
   test("HTTP-089 a body that trickles in is closed with 408", async () => {

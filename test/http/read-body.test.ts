@@ -67,6 +67,7 @@ describe("how long a body may be", () => {
     const chunked = await sendBytes(
       server.port,
       `${headOf("index/add", token)}Transfer-Encoding: chunked\r\n\r\nfa1\r\n${" ".repeat(4_001)}\r\n`,
+      "closed",
     );
     expect(chunked).toMatchObject({ statuses: [413], closed: true });
   });
@@ -78,16 +79,16 @@ describe("a client that asks before it sends a body", () => {
     `${headOf("ping", token)}Content-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`;
 
   test("is invited once its token and its headers are good, and keeps its connection", async () => {
-    const answer = await sendBytes(server.port, `${ask(await server.token())}${ping}`);
+    const answer = await sendBytes(server.port, `${ask(await server.token())}${ping}`, 2);
     expect(answer).toMatchObject({ statuses: [100, 200], closed: false });
   });
 
   test("is not invited with a bad token, with a body too long, or at no path of ours", async () => {
     const token = await server.token();
-    expect(await sendBytes(server.port, ask("bad"), 2_000)).toMatchObject({ statuses: [401], closed: true });
-    expect(await sendBytes(server.port, ask(token, 1_001), 2_000)).toMatchObject({ statuses: [413], closed: true });
+    expect(await sendBytes(server.port, ask("bad"), "closed")).toMatchObject({ statuses: [401], closed: true });
+    expect(await sendBytes(server.port, ask(token, 1_001), "closed")).toMatchObject({ statuses: [413], closed: true });
     const elsewhere = ask(token).replace("/rcp/ping", "/nowhere");
-    expect(await sendBytes(server.port, elsewhere, 2_000)).toMatchObject({ statuses: [404], closed: true });
+    expect(await sendBytes(server.port, elsewhere, "closed")).toMatchObject({ statuses: [404], closed: true });
   });
 });
 

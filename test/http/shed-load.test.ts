@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import net from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -6,6 +7,7 @@ import type { TokenVerifier } from "../../src/auth/verify-token.ts";
 import type { Handler } from "../../src/methods/handler.ts";
 import { PLAN_ONLY_HANDLERS } from "../support/plan-only-handlers.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
+import { servedSocket } from "../support/served-socket.ts";
 import { expectValidError } from "../support/validate-response.ts";
 
 const pressure = { isHigh: false };
@@ -123,8 +125,9 @@ describe("while the process has too much to do", () => {
     const head = `POST /rcp/retrieve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${acme}\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Content-Length: 9\r\n\r\n`);
     await asked.promise;
+    const left = once(servedSocket(), "close");
     socket.destroy();
-    await pause(200); // until the server has heard of it
+    await left;
     answered.resolve();
     await pause(50); // until the request that nobody waits for has come as far as it comes
     pressure.isHigh = true;

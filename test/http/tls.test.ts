@@ -15,7 +15,7 @@ import { type RcpServer, type RcpServerParts, startRcpServer } from "../support/
 import { selfSigned } from "../support/self-signed.ts";
 
 /** Far below the 10 s that closing waits for what is stuck; far above what a busy machine adds. */
-const SOON_MS = 3_000;
+const SOON_MS = 8_000;
 
 const folder = mkdtempSync(path.join(tmpdir(), "pgrcp-tls-"));
 const certificate = selfSigned();
@@ -109,7 +109,7 @@ describe("with server.tls", () => {
   test("plain HTTP gets no answer, and the next client is served", async () => {
     const plain = `POST /rcp/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 0\r\n\r\n`;
 
-    const { text, closed } = await sendBytes(server.port, plain, SOON_MS);
+    const { text, closed } = await sendBytes(server.port, plain, "closed");
 
     expect(closed).toBe(true);
     expect(text).not.toContain("jsonrpc");
@@ -143,15 +143,15 @@ describe("a handshake", () => {
     ["comes a byte at a time", (socket: net.Socket) => trickle(socket, clientHello())],
     ["is answered and then left", (socket: net.Socket) => void socket.write(clientHello())],
   ])("that %s is given up, and keeps nobody waiting meanwhile", async (_, begin) => {
-    await serveAnew({ headersTimeoutMs: 1_000 });
+    await serveAnew({ headersTimeoutMs: 2_000 });
     const startedAt = performance.now();
     const slow = await connected();
     begin(slow);
 
     expect((await pong()).text).toBe(PONG);
-    await expect.poll(() => slow.destroyed, { timeout: 1_000 + SOON_MS }).toBe(true);
+    await expect.poll(() => slow.destroyed).toBe(true);
 
-    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    expect(performance.now() - startedAt).toBeGreaterThan(1_900);
     expect((await pong()).text).toBe(PONG);
   });
 });

@@ -175,7 +175,7 @@ describe("a thread that is killed", () => {
     await refused;
     expect(killed.isReady()).toBe(false);
     await expect(killed.embed(["x"], "query", never)).rejects.toMatchObject({ code: -32010 });
-    await expect.poll(() => killed.isReady(), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => killed.isReady()).toBe(true);
     expect(await killed.embed(["insulin"], "query", never)).toEqual([await embedOne("insulin")]);
     expect(threads).toHaveLength(2);
     expect(observations).toMatchObject([{ kind: "internal-error", where: "embedding thread" }]);
@@ -196,7 +196,7 @@ describe("a thread that is killed", () => {
 
     await threads[0]?.terminate();
 
-    await expect.poll(() => observations.length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(() => observations.length).toBeGreaterThan(1);
     expect(observations[1]).toMatchObject({ error: { name: "ModelFilesError", problem: "replaced" } });
     expect(killed.isReady()).toBe(false);
     process.off("worker", remember);

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type ClassifierConfig, httpClassifier } from "../../src/models/http-classifier.ts";
+import { heldUntil } from "../support/held-until.ts";
 import {
   type Answer,
   expectNoSecrets,
@@ -114,23 +115,16 @@ describe("a server that behaves", () => {
   });
 
   test("gets batches, no more of them at a time than configured", async () => {
-    let running = 0;
-    let most = 0;
+    const held = heldUntil(2);
     const { classifier, received } = await serve(
-      (request, response, call) => {
-        most = Math.max(most, ++running);
-        setTimeout(() => {
-          running -= 1;
-          finds("evil")(request, response, call);
-        }, 10);
-      },
-      { batch: 2 },
+      (request, response, call) => held.take(() => finds("evil")(request, response, call)),
+      { batch: 2, timeoutMs: 60_000 },
     );
 
     const texts = Array.from({ length: 9 }, (_, index) => (index === 7 ? "evil" : `text ${index}`));
     expect(await classifier.suspects(texts, never)).toEqual(texts.map((text) => text === "evil"));
     expect(received.map(({ body }) => body.inputs.length)).toEqual([2, 2, 2, 2, 1]);
-    expect(most).toBe(2);
+    expect(held.most()).toBe(2);
   });
 });
 
@@ -166,7 +160,7 @@ describe("a server that does not", () => {
     const { classifier } = await serve(
       (request, response, call) =>
         call === 1 ? answer(request, response, call) : finds("evil")(request, response, call),
-      { retries: 1, timeoutMs: 300 },
+      { retries: 1, timeoutMs: 1_000 },
     );
 
     expect(await classifier.suspects(["evil"], never)).toEqual([true]);

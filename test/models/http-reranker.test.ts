@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { httpReranker, type RerankerConfig } from "../../src/models/http-reranker.ts";
+import { heldUntil } from "../support/held-until.ts";
 import {
   type Answer,
   expectNoSecrets,
@@ -116,24 +117,16 @@ describe("a server that behaves", () => {
   });
 
   test("a configured batch is kept to, and no more requests are open than the concurrency", async () => {
-    let open = 0;
-    let most = 0;
+    const held = heldUntil(3);
     const { reranker, received } = await serve(
-      (request, response, call) => {
-        open += 1;
-        most = Math.max(most, open);
-        setTimeout(() => {
-          open -= 1;
-          teiAnswer(request, response, call);
-        }, 20);
-      },
-      { batch: 1, concurrency: 3 },
+      (request, response, call) => held.take(() => teiAnswer(request, response, call)),
+      { batch: 1, concurrency: 3, timeoutMs: 60_000 },
     );
 
     await reranker.score("q", Array(9).fill("x"), never);
 
     expect(received).toHaveLength(9);
-    expect(most).toBe(3);
+    expect(held.most()).toBe(3);
   });
 
   test("blank passages are not sent and score like the worst of the others", async () => {
@@ -259,7 +252,7 @@ describe("a server that is not well", () => {
   });
 
   test.each(FLAKY_ANSWERS)("%s every time is -32010, retryable, after the configured tries", async (_, answer) => {
-    const { reranker, received } = await serve(answer, { retries: 1, timeoutMs: 150 });
+    const { reranker, received } = await serve(answer, { retries: 1, timeoutMs: 1_000 });
 
     const error = await failureOf(reranker.score(TEXT, [TEXT], never));
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import { type OpenAiEmbeddingConfig, openAiEmbeddingModel } from "../../src/models/openai-embeddings.ts";
+import { heldUntil } from "../support/held-until.ts";
 import {
   type Answer as AnyAnswer,
   expectNoSecrets,
@@ -122,23 +123,16 @@ describe("a server that behaves", () => {
   });
 
   test("never has more requests open than the concurrency", async () => {
-    let open = 0;
-    let most = 0;
-    const { model } = await serve(
-      (request, response, call) => {
-        open += 1;
-        most = Math.max(most, open);
-        setTimeout(() => {
-          open -= 1;
-          wellBehaved(request, response, call);
-        }, 20);
-      },
-      { batch: 1, concurrency: 3 },
-    );
+    const held = heldUntil(3);
+    const { model } = await serve((request, response, call) => held.take(() => wellBehaved(request, response, call)), {
+      batch: 1,
+      concurrency: 3,
+      timeoutMs: 60_000,
+    });
 
     await model.embed(Array(12).fill("x"), "document", never);
 
-    expect(most).toBe(3);
+    expect(held.most()).toBe(3);
   });
 
   test("reads the prefix of the kind, and composed letters", async () => {
@@ -222,7 +216,7 @@ describe("a server that is not well", () => {
   });
 
   test.each(FLAKY_ANSWERS)("%s every time is -32010, retryable, after the configured tries", async (_, answer) => {
-    const { model, received } = await serve(answer, { retries: 2, timeoutMs: 150 });
+    const { model, received } = await serve(answer, { retries: 2, timeoutMs: 1_000 });
 
     const error = await failureOf(model.embed([TEXT], "query", never));
 
@@ -313,11 +307,15 @@ describe("abort", () => {
   });
 
   test("a batch that fails takes the call's other batches with it", async () => {
+    const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const { model } = await serve(
       ({ body }, response) => {
-        if (body.input[0] === "bad") setTimeout(() => json(response, {}, 400), 50);
-        else response.on("close", () => closed.resolve());
+        if (body.input[0] === "bad") void arrived.promise.then(() => json(response, {}, 400));
+        else {
+          response.on("close", () => closed.resolve());
+          arrived.resolve();
+        }
       },
       { batch: 1, concurrency: 2, timeoutMs: 60_000 },
     );

@@ -144,7 +144,7 @@ describe("a server that is not well", () => {
   });
 
   test.each(FLAKY_ANSWERS)("%s every time is -32010, retryable", async (_, answer) => {
-    const { generator } = await serve(answer, { timeoutMs: 150 });
+    const { generator } = await serve(answer, { timeoutMs: 1_000 });
 
     const error = await failureOf(generator.generate(PROMPT, never));
 

@@ -17,7 +17,7 @@ const lent = (): number =>
   [...pools].reduce((sum, { totalCount, idleCount, waitingCount }) => sum + totalCount - idleCount + waitingCount, 0);
 
 /** Fails unless every connection is back within `waitMs`; one that was abandoned takes until its statement has noticed. */
-export async function expectNothingLent(waitMs = 3_000): Promise<void> {
+export async function expectNothingLent(waitMs = 20_000): Promise<void> {
   const until = performance.now() + waitMs;
   while (lent() > 0 && performance.now() < until) await sleep(5);
   expect(lent(), "connections that were not given back").toBe(0);

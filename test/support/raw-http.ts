@@ -38,26 +38,44 @@ export function sendRequest(port: number, request: RawRequest): Promise<RawAnswe
 export interface SocketAnswer {
   readonly statuses: readonly number[];
   readonly text: string;
-  /** True when the server ended the connection within `waitMs`. */
+  /** True when the server ended the connection. */
   readonly closed: boolean;
 }
 
-/** Writes bytes to a socket and reads until the server closes it, or until nothing came for `waitMs`. */
-export function sendBytes(port: number, bytes: string | Uint8Array, waitMs = 300): Promise<SocketAnswer> {
+/** For as long an answer is waited for, or the end of the connection; the machine may be busy. */
+const PATIENCE_MS = 20_000;
+/** For as long after the answers one too many is. */
+const QUIET_MS = 300;
+
+/**
+ * Writes bytes to a socket and reads until the server closes it.
+ *
+ * @param until "closed", or after how many answers the connection may stay open: it is left when nothing more comes then
+ */
+export function sendBytes(
+  port: number,
+  bytes: string | Uint8Array,
+  until: "closed" | number = 1,
+): Promise<SocketAnswer> {
   return new Promise((resolve) => {
     const socket = net.connect(port, "127.0.0.1");
     const chunks: Buffer[] = [];
+    const read = () => {
+      const text = Buffer.concat(chunks).toString("latin1");
+      return { text, statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1])) };
+    };
     const finish = (closed: boolean) => {
       socket.destroy();
-      const text = Buffer.concat(chunks).toString("latin1");
-      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]));
-      resolve({ statuses, text, closed });
+      resolve({ ...read(), closed });
     };
-    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (until !== "closed" && read().statuses.length >= until) socket.setTimeout(QUIET_MS);
+    });
     // A reset, or a write after the server closed, is a close like any other.
     socket.on("error", () => finish(true));
     socket.on("close", () => finish(true));
-    socket.setTimeout(waitMs, () => finish(false));
+    socket.setTimeout(PATIENCE_MS, () => finish(false));
     socket.write(bytes);
   });
 }
