@@ -40,17 +40,23 @@ describe("while a statement runs", () => {
   const read = (statement: ReturnType<typeof run>, timeoutMs?: number) =>
     embedded.database.read("reader", accessTo("a"), [statement], limits(timeoutMs));
 
-  test("its own deadline is answered within 200 ms, and the event loop never stops", async () => {
+  /** What comes first: how `work` fails, or the end of the statement that runs, for which the operator waits. */
+  const firstOf = (work: Promise<unknown>) =>
+    Promise.race([work, embedded.operator.read(one)]).then(
+      () => "the statement has ended",
+      (error: unknown) => error,
+    );
+
+  test("its own deadline is answered before it ends, and the event loop never stops", async () => {
     let ticks = 0;
     const ticking = setInterval(() => {
       ticks += 1;
     }, 10);
 
-    const { error, ms } = await timed(read(slow(1), 100));
+    const error = await firstOf(read(slow(1), 100));
 
     clearInterval(ticking);
     expect(error).toMatchObject({ code: ErrorCode.Timeout });
-    expect(ms).toBeLessThan(200);
     expect(ticks).toBeGreaterThan(0);
   });
 
@@ -62,9 +68,7 @@ describe("while a statement runs", () => {
       throw new Error("must not get a turn");
     });
 
-    const { error, ms } = await timed(second);
-    expect(error).toMatchObject({ code: ErrorCode.Timeout });
-    expect(ms).toBeLessThan(500);
+    expect(await firstOf(second)).toMatchObject({ code: ErrorCode.Timeout });
     await first;
     expect(await embedded.operator.read(one)).toEqual([1]);
   });
@@ -72,14 +76,14 @@ describe("while a statement runs", () => {
   test("whoever waits longer than poolWaitMs is told that the database is busy", async () => {
     const first = read(slow(2), 20_000);
 
-    const { error, ms } = await timed(read(slow(0), 5_000));
+    const start = performance.now();
+    const error = await firstOf(read(slow(0), 20_000));
 
     expect(error).toMatchObject({
       code: ErrorCode.BackendUnavailable,
       data: { retryable: true, retryAfterMs: 400, detail: "the embedded database is busy" },
     });
-    expect(ms).toBeGreaterThanOrEqual(395);
-    expect(ms).toBeLessThan(1_500);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(395);
     await first;
   });
 

@@ -28,6 +28,8 @@ const whoami = rows<{ tenant: string; role: string }>(
   sql`select current_setting('pgrcp.tenant_id') as tenant, current_user::text as role`,
 );
 const sleep = (seconds: number) => run(sql`select pg_sleep(${seconds}::float8)`);
+/** Longer than a busy machine delays an answer that does not wait for its end. The embedded database's next statement waits for it. */
+const LONG_SECONDS = kind === "postgres" ? 20 : 2;
 /** On the embedded database pg_sleep is not interrupted either; both sleep the same. */
 const read = (statement: Statement<unknown>, timeoutMs?: number, signal?: AbortSignal) =>
   database.read("reader", accessTo("a"), [statement], limits(timeoutMs, signal));
@@ -100,10 +102,10 @@ describe("a read", () => {
   });
 
   test("that runs out of time is -32014 when the time is up", async () => {
-    const { error, ms } = await timed(read(sleep(1), 100));
+    const { error, ms } = await timed(read(sleep(LONG_SECONDS), 100));
 
     expect(error).toMatchObject({ code: ErrorCode.Timeout, data: { retryable: true } });
-    expect(ms).toBeLessThan(500);
+    expect(ms).toBeLessThan(LONG_SECONDS * 1_000);
     await expectUsable();
   });
 
@@ -112,18 +114,18 @@ describe("a read", () => {
     const reason = cancelled();
     setTimeout(() => controller.abort(reason), 50);
 
-    const { error, ms } = await timed(read(sleep(1), 10_000, controller.signal));
+    const { error, ms } = await timed(read(sleep(LONG_SECONDS), 60_000, controller.signal));
 
     expect(error).toBe(reason);
-    expect(ms).toBeLessThan(500);
+    expect(ms).toBeLessThan(LONG_SECONDS * 1_000);
     await expectUsable();
   });
 
   test("that was aborted before it began does not begin", async () => {
-    const { error, ms } = await timed(read(sleep(1), 10_000, AbortSignal.abort("gone")));
+    const { error, ms } = await timed(read(sleep(LONG_SECONDS), 60_000, AbortSignal.abort("gone")));
 
     expect(error).toBe("gone");
-    expect(ms).toBeLessThan(500);
+    expect(ms).toBeLessThan(LONG_SECONDS * 1_000);
   });
 });
 
@@ -182,12 +184,12 @@ describe("a write", () => {
     const { error, ms } = await timed(
       database.write("adder", accessTo("w5"), limits(150), async (transaction) => {
         await transaction.query(created("w5"));
-        await transaction.query(sleep(1));
+        await transaction.query(sleep(LONG_SECONDS));
       }),
     );
 
     expect(error).toMatchObject({ code: ErrorCode.Timeout });
-    expect(ms).toBeLessThan(600);
+    expect(ms).toBeLessThan(LONG_SECONDS * 1_000);
     expect(await exists("w5")).toBe(false);
   });
 
@@ -534,7 +536,7 @@ const onPostgres = () => {
     controller.abort(cancelled());
 
     expect((await reading).error).toBeInstanceOf(RpcError);
-    await expect.poll(async () => (await admin.query(running)).length, { timeout: 2_000 }).toBe(0);
+    await expect.poll(async () => (await admin.query(running)).length).toBe(0);
   });
 };
 if (kind === "postgres") describe("on Postgres", onPostgres);

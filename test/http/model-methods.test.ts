@@ -18,7 +18,7 @@ interface Parts {
 
 async function start({ config = {}, ...answers }: Parts = {}): Promise<RcpServer> {
   const urlOf = async (answer: Answer<never>) => (await testModel(answer)).url;
-  const quick = { retries: 0, timeoutMs: 300 };
+  const quick = { retries: 0, timeoutMs: 3_000 };
   const { models } = configSchema.parse({
     models: {
       ...(answers.reranker && {
@@ -293,7 +293,7 @@ describe("a model server that fails", () => {
     const closed = Promise.withResolvers<void>();
     const silent: Answer<unknown> = (_, response) => void response.on("close", () => closed.resolve());
     const server = await start({
-      config: { server: { requestTimeoutMs: 100 } },
+      config: { server: { requestTimeoutMs: 1_000 } },
       reranker: silent,
       generator: silent,
     });

@@ -293,7 +293,7 @@ describe("a source that is revoked", () => {
     // The default corpus is made meanwhile; in the others the source writes for the first time.
     const untilRefused = async (corpus: string) => {
       const bad = writer(tenantId, "bad", corpus);
-      for (let n = 0; n < 200; n += 1) await bad.add([{ id: `n${n}`, text: `amber ${n}` }]);
+      for (let n = 0; n < 2_000; n += 1) await bad.add([{ id: `n${n}`, text: `amber ${n}` }]);
     };
     const writing = Promise.allSettled([...corpora, "default"].map(untilRefused));
     await Promise.all([revoke(tenantId, "bad"), writing]);

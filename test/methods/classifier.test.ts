@@ -51,7 +51,7 @@ async function tenant(
     windowCharacters: 500,
     onFailure: options.onFailure ?? "fail",
     concurrency: 2,
-    timeoutMs: 200,
+    timeoutMs: 1_000,
     retries: 0,
   });
   onTestFinished(() => classifier.close());

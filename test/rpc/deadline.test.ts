@@ -22,7 +22,7 @@ describe("withDeadline", () => {
     await expect(work).rejects.toMatchObject({ code: ErrorCode.Timeout, data: { retryable: true } });
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThanOrEqual(45);
-    expect(tookMs).toBeLessThan(1_000);
+    expect(tookMs).toBeLessThan(10_000);
     expect(deadline?.signal.reason).toMatchObject({ code: ErrorCode.Timeout });
   });
 
@@ -68,7 +68,7 @@ describe("withDeadline", () => {
   test("counts remaining milliseconds down to 1, never to 0", async () => {
     let deadline: Deadline | undefined;
     let atFirst = 0;
-    const work = withDeadline(40, NEVER_GONE, (given) => {
+    const work = withDeadline(200, NEVER_GONE, (given) => {
       deadline = given;
       atFirst = given.remainingMs();
       return stuck();
@@ -78,7 +78,7 @@ describe("withDeadline", () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
 
     expect(atFirst).toBeGreaterThan(1);
-    expect(atFirst).toBeLessThanOrEqual(40);
+    expect(atFirst).toBeLessThanOrEqual(200);
     expect(deadline?.remainingMs()).toBe(1);
   });
 });
