@@ -36,6 +36,8 @@ const embedding = z
       batch: positive.default(64),
       queryPrefix: z.string().default(""),
       documentPrefix: z.string().default(""),
+      /** Whether a text has the same vector each time, to the last bit. */
+      repeatable: z.boolean().default(false),
     }),
   ])
   .prefault({ provider: "builtin" });

@@ -24,7 +24,7 @@ export function openAiEmbeddingModel(config: OpenAiEmbeddingConfig): EmbeddingMo
   return {
     space: { identity: `${model}@${dimension}`, dimension },
     maxTokens: config.maxTokens,
-    isRepeatable: false,
+    isRepeatable: config.repeatable,
     async countTokens(texts) {
       return texts.map((text) => estimateTokens(config.documentPrefix + text));
     },

@@ -47,6 +47,8 @@ export interface RecallRequest extends RetrievalPlan {
   readonly surplus?: Surplus | undefined;
 }
 
+const NO_SCORES: Bm25Result = { chunkNos: new Uint32Array(), scores: new Float64Array(), asked: new Float64Array() };
+
 /** What the first round trip brings, all of one snapshot. */
 interface FirstLook {
   readonly state: CorpusState;
@@ -78,18 +80,21 @@ export async function recall(
   const path = vector === undefined ? undefined : await choosePath(plan, corpus, context.paths, read);
   const look = await firstLook({ plan, corpus, at, vector, path, terms: [...terms.keys()] }, context);
   if (look === undefined) return undefined;
-  const sparse = await scoreBm25({
-    terms,
-    blocks: look.sparse.filter((row) => row.kind === "postings"),
-    liveChunks: look.state.liveChunks,
-    averageLength: look.state.liveChunks === 0 ? 0 : look.state.liveLength / look.state.liveChunks,
-    nextChunk: look.state.nextChunk,
-    closed: new ChunkSet(look.sparse.filter((row) => row.kind === "closed")),
-    allowed: isRestricted(plan) ? new ChunkSet(look.sparse.filter((row) => row.kind === "allowed")) : undefined,
-    limit: plan.candidateK,
-    scoresOf: look.dense.map((row) => row.chunkNo),
-    signal: context.limits.signal,
-  });
+  const sparse =
+    terms.size === 0
+      ? NO_SCORES
+      : await scoreBm25({
+          terms,
+          blocks: look.sparse.filter((row) => row.kind === "postings"),
+          liveChunks: look.state.liveChunks,
+          averageLength: look.state.liveChunks === 0 ? 0 : look.state.liveLength / look.state.liveChunks,
+          nextChunk: look.state.nextChunk,
+          closed: new ChunkSet(look.sparse.filter((row) => row.kind === "closed")),
+          allowed: isRestricted(plan) ? new ChunkSet(look.sparse.filter((row) => row.kind === "allowed")) : undefined,
+          limit: plan.candidateK,
+          scoresOf: look.dense.map((row) => row.chunkNo),
+          signal: context.limits.signal,
+        });
   const known = new Map(look.dense.map((row) => [row.chunkNo, row]));
   const unknown = [...sparse.chunkNos].filter((chunkNo) => !known.has(chunkNo));
   if (unknown.length > 0) {

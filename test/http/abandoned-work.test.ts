@@ -205,6 +205,7 @@ describe("a call that waits for a model", () => {
         retries: 2,
         queryPrefix: "",
         documentPrefix: "",
+        repeatable: true,
       },
       () => {},
     );

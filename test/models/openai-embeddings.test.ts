@@ -45,6 +45,7 @@ function modelAt(url: string, settings: Partial<OpenAiEmbeddingConfig> = {}): Em
     retries: 0,
     queryPrefix: "",
     documentPrefix: "",
+    repeatable: false,
     ...settings,
   });
   onTestFinished(() => model.close());

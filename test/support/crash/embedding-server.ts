@@ -22,6 +22,7 @@ export async function startEmbeddingServer(
   const { port } = server.address() as AddressInfo;
   return {
     settings: {
+      repeatable: true,
       provider: "openai",
       url: `http://127.0.0.1:${port}/v1`,
       model: "bag-of-words",
