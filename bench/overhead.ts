@@ -1,7 +1,8 @@
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
-import { runBatch } from "../src/db/batch.ts";
+import { type BatchStatement, runBatch } from "../src/db/batch.ts";
 import { connectionOf } from "../src/db/pools.ts";
+import { statementNames } from "../src/db/statement-names.ts";
 import { corpusState, hitRows, nearestChunks } from "../src/sql/recall.ts";
 import type { Statement } from "../src/sql/sql.ts";
 import { testEmbeddingModel } from "../test/support/test-embedding.ts";
@@ -14,7 +15,7 @@ import { interleaved, median, throughput } from "./statistics.ts";
  */
 
 const DIMENSION = 384;
-const TENANT = "acme" as TenantId;
+export const TENANT = "acme" as TenantId;
 const K = 10;
 const CLIENTS = 8;
 
@@ -35,7 +36,7 @@ const textOf = (n: number) =>
   Array.from({ length: 30 }, (_, at) => WORDS[(n * 7_919 + at * 104_729) % (at % 3 === 0 ? 60 : WORDS.length)]).join(
     " ",
   );
-const QUERY = "w1 w2 w3 w4";
+export const QUERY = "w1 w2 w3 w4";
 
 export async function measureOverhead(
   chunks: number,
@@ -85,10 +86,10 @@ export async function measureOverhead(
 }
 
 const urlOf = ({ database }: BenchServer): string => database.config.database.url ?? "";
-const readerOf = (server: BenchServer) =>
+export const readerOf = (server: BenchServer) =>
   new pg.Client(connectionOf(urlOf(server), server.database.config.database.reader));
 
-async function fill(server: BenchServer, token: string, chunks: number): Promise<void> {
+export async function fill(server: BenchServer, token: string, chunks: number): Promise<void> {
   const perCall = 100;
   for (let at = 0; at < chunks; at += perCall) {
     const documents = Array.from({ length: perCall }, (_, n) => ({ id: `d${at + n}`, text: textOf(at + n) }));
@@ -97,7 +98,7 @@ async function fill(server: BenchServer, token: string, chunks: number): Promise
 }
 
 /** The statements that the retrieve sends, one batch after the other, on a bare connection. */
-async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
+export async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
   const corpus = {
     tenantId: TENANT,
     name: "default" as CorpusName,
@@ -115,12 +116,14 @@ async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
     values: [TENANT],
   };
   const recall = nearestChunks(corpus, at, vector, {}, 100) as Statement<{ chunkNo: number }>;
+  const nameOf = statementNames();
+  const named = ({ text, values }: BatchStatement): BatchStatement => ({ text, values, name: nameOf(text) });
   return async (client) => {
-    const [, , rows = []] = await runBatch(client, [access, corpusState(corpus, at), recall]);
+    const [, , rows = []] = await runBatch(client, [access, corpusState(corpus, at), recall].map(named));
     const best = rows.slice(0, K).map((row) => row.chunk_no as number);
     if (best.length !== K) throw new Error(`the statement found ${best.length} chunks`);
     const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    const [, hits = []] = await runBatch(client, [access, hitRows(corpus, best, show)]);
+    const [, hits = []] = await runBatch(client, [access, hitRows(corpus, best, show)].map(named));
     if (hits.length !== K) throw new Error(`the statement found ${hits.length} hits`);
   };
 }
