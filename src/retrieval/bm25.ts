@@ -1,15 +1,14 @@
 import {
+  addPostings,
   BLOCK_SIZE,
   blockOf,
-  decodeBlock,
   firstChunkOf,
-  forEachPosting,
-  frequencyOf,
-  lengthOf,
-  MAX_LENGTH,
+  LENGTHS,
   offsetOf,
-  readPostings,
+  PostingReader,
+  postingsOf,
   type TermBlock,
+  wideOf,
 } from "../catalog/posting-block.ts";
 import { type ChunkSet, hasOffset } from "./chunk-set.ts";
 import { pauseEvery } from "./pause.ts";
@@ -23,6 +22,8 @@ const SLACK = 1 + 1e-9;
 const FINDING_COST = 16;
 /** Chunks of a block that are listed as they are found; where there are more, going over the whole block is no dearer. */
 const MAX_LISTED = 256;
+/** Blocks are read in some microseconds each. */
+const BLOCKS_BETWEEN_LOOKS = 8;
 
 export interface Bm25Query {
   /** How often the query says each term. */
@@ -66,9 +67,10 @@ export interface Bm25Result extends ScoredChunks {
  *   Strategies and Optimizations, 1995 (MaxScore)
  */
 export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
-  const pause = pauseEvery(query.signal);
+  const pause = pauseEvery(query.signal, BLOCKS_BETWEEN_LOOKS);
+  const reader = new PostingReader();
   const byNumber = new Map<number, WeightedBlock[]>();
-  for (const { weight, blocks } of await weighTerms(query, pause)) {
+  for (const { weight, blocks } of await weighTerms(query, reader, pause)) {
     for (const block of blocks) {
       const together = byNumber.get(block.block);
       if (together === undefined) byNumber.set(block.block, [{ block, weight }]);
@@ -78,7 +80,7 @@ export async function scoreBm25(query: Bm25Query): Promise<Bm25Result> {
 
   const top = new TopScores(query.limit);
   const asked = new AskedScores(query.scoresOf ?? []);
-  const scorer = new BlockScorer(query.averageLength);
+  const scorer = new BlockScorer(query.averageLength, reader);
   for (const [number, blocks] of [...byNumber].sort(([a], [b]) => a - b)) {
     if (query.allowed !== undefined && query.allowed.page(number) === undefined) continue;
     const mayRank = rankable(number, query);
@@ -103,14 +105,18 @@ interface WeightedBlock {
 }
 
 /** The terms that the version has, the rarest first; of equally rare ones as the query has them. Scores are added up in this order. */
-async function weighTerms(query: Bm25Query, pause: () => Promise<void> | undefined): Promise<WeightedTerm[]> {
+async function weighTerms(
+  query: Bm25Query,
+  reader: PostingReader,
+  pause: () => Promise<void> | undefined,
+): Promise<WeightedTerm[]> {
   const blocksOf = new Map<string, TermBlock[]>([...query.terms.keys()].map((term) => [term, []]));
   for (const block of query.blocks) blocksOf.get(block.term)?.push(block);
   const terms: (WeightedTerm & { frequency: number })[] = [];
   for (const [term, blocks] of blocksOf) {
     let frequency = 0;
     for (const block of blocks) {
-      frequency += liveIn(block, query);
+      frequency += liveIn(block, query, reader);
       await pause();
     }
     const weight = (query.terms.get(term) ?? 0) * inverseDocumentFrequency(frequency, query.liveChunks) * (K1 + 1);
@@ -120,12 +126,12 @@ async function weighTerms(query: Bm25Query, pause: () => Promise<void> | undefin
 }
 
 /** Postings of a block that the version has. */
-function liveIn(block: TermBlock, { nextChunk, closed }: Bm25Query): number {
+function liveIn(block: TermBlock, { nextChunk, closed }: Bm25Query, reader: PostingReader): number {
   const end = nextChunk - firstChunkOf(block.block);
   const page = closed.page(block.block);
   if (block.packed === undefined || (page === undefined && end >= BLOCK_SIZE)) return block.n;
   let live = 0;
-  for (const posting of readPostings(block)) {
+  for (const posting of reader.read(block)) {
     const offset = offsetOf(posting);
     if (offset < end && !hasOffset(page, offset)) live++;
   }
@@ -153,13 +159,15 @@ function inverseDocumentFrequency(frequency: number, liveChunks: number): number
 class BlockScorer {
   /** By offset in the block. */
   readonly scores = new Float64Array(BLOCK_SIZE);
+  readonly #reader: PostingReader;
   readonly #perTerm: number;
   /** Of each length that a posting has room for. */
-  readonly #lengthNorms: Float64Array;
+  readonly #lengthNorms = new Float64Array(LENGTHS);
 
-  constructor(averageLength: number) {
+  constructor(averageLength: number, reader: PostingReader) {
+    this.#reader = reader;
     this.#perTerm = averageLength > 0 ? (K1 * B) / averageLength : 0;
-    this.#lengthNorms = Float64Array.from({ length: MAX_LENGTH + 1 }, (_, length) => this.#lengthNorm(length));
+    for (let length = 0; length < LENGTHS; length++) this.#lengthNorms[length] = this.#lengthNorm(length);
   }
 
   /**
@@ -177,17 +185,15 @@ class BlockScorer {
     this.scores.fill(0);
     // Those that have a score, as long as they are few.
     let found: number[] | undefined = [];
+    const bounds = boundsOf(blocks);
     for (const [index, { block, weight }] of blocks.entries()) {
-      const bound = blocks.slice(index).reduceRight((sum, later) => sum + later.weight, 0);
+      const bound = bounds[index] ?? 0;
       const isBelow = bound * SLACK < threshold;
-      const least = threshold - bound * SLACK;
       const within: number[] | undefined = isBelow
-        ? this.#select(found, least, mayRank, block.n / FINDING_COST)
+        ? this.#select(found, threshold - bound * SLACK, mayRank, block.n / FINDING_COST)
         : undefined;
       if (within?.length === 0) return [];
-      if (within === undefined) found = this.#add(block, weight, found);
-      else this.#addWithin(block, weight, within);
-      found = within ?? found;
+      found = this.#add(block, weight, found, within);
       await pause();
     }
     return this.#select(found, Math.max(threshold, Number.MIN_VALUE), mayRank, BLOCK_SIZE) ?? [];
@@ -200,53 +206,45 @@ class BlockScorer {
     mayRank: (offset: number) => boolean,
     most: number,
   ): number[] | undefined {
-    const comesTo = (offset: number) => (this.scores[offset] ?? 0) * SLACK >= least && mayRank(offset);
+    const { scores } = this;
+    const floor = least / SLACK;
     if (among !== undefined) {
-      const chosen = among.filter(comesTo);
+      const chosen = among.filter((offset) => (scores[offset] ?? 0) >= floor && mayRank(offset));
       return chosen.length > most ? undefined : chosen.sort((a, b) => a - b);
     }
     const chosen: number[] = [];
-    for (let offset = 0; offset < BLOCK_SIZE; offset++) {
-      if ((this.scores[offset] ?? 0) * SLACK < least || !mayRank(offset)) continue;
+    for (let offset = 0; offset < scores.length; offset++) {
+      if ((scores[offset] ?? 0) < floor || !mayRank(offset)) continue;
       if (chosen.length >= most) return undefined;
       chosen.push(offset);
     }
     return chosen;
   }
 
-  /** @returns the chunks with a score, where those that had one are listed and they are few still */
-  #add(block: TermBlock, weight: number, found: number[] | undefined): number[] | undefined {
+  /**
+   * @param found the chunks with a score so far, where they are listed
+   * @param within the chunks that it is about, in ascending order, where they are few; others may be added to as well
+   * @returns the chunks with a score that it is about, where they are few
+   */
+  #add(
+    block: TermBlock,
+    weight: number,
+    found: number[] | undefined,
+    within: number[] | undefined,
+  ): number[] | undefined {
     const { scores } = this;
-    const list = found !== undefined && found.length + block.n <= MAX_LISTED ? found : undefined;
-    if (block.wide !== "") {
-      forEachPosting(decodeBlock(block), (offset, frequency, length) => {
-        if (scores[offset] === 0) list?.push(offset);
-        scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + this.#lengthNorm(length));
-      });
-      return list;
+    const all = this.#reader.read(block);
+    const postings = within === undefined ? all : postingsOf(all, within);
+    let listed = within;
+    if (listed === undefined && found !== undefined && found.length + block.n <= MAX_LISTED) {
+      for (const posting of postings) if (scores[offsetOf(posting)] === 0) found.push(offsetOf(posting));
+      listed = found;
     }
-    const postings = readPostings(block);
-    if (list !== undefined)
-      for (const posting of postings) if (scores[offsetOf(posting)] === 0) list.push(offsetOf(posting));
-    this.#addAll(postings, weight);
-    return list;
-  }
-
-  /** @param within the chunks that it is about, in ascending order; others may be added to as well */
-  #addWithin(block: TermBlock, weight: number, within: readonly number[]): void {
-    if (block.wide !== "") this.#add(block, weight, undefined);
-    else this.#addAll(postingsOf(readPostings(block), within), weight);
-  }
-
-  #addAll(postings: Uint32Array, weight: number): void {
-    const { scores } = this;
-    for (let index = 0; index < postings.length; index++) {
-      const posting = postings[index] ?? 0;
-      const offset = offsetOf(posting);
-      const frequency = frequencyOf(posting);
-      const norm = this.#lengthNorms[lengthOf(posting)] ?? 0;
-      scores[offset] = (scores[offset] ?? 0) + (weight * frequency) / (frequency + norm);
-    }
+    const wide = [...wideOf(block)].map(([offset, counts]) => ({ ...counts, offset, before: scores[offset] ?? 0 }));
+    addPostings(postings, weight, this.#lengthNorms, scores);
+    for (const { offset, frequency, length, before } of wide)
+      scores[offset] = before + (weight * frequency) / (frequency + this.#lengthNorm(length));
+    return listed;
   }
 
   #lengthNorm(length: number): number {
@@ -254,23 +252,15 @@ class BlockScorer {
   }
 }
 
-/** Those of the postings that are of some chunks. Both are in ascending order of offset. */
-function postingsOf(postings: Uint32Array, offsets: readonly number[]): Uint32Array {
-  const found = new Uint32Array(offsets.length);
-  let count = 0;
-  let from = 0;
-  for (const offset of offsets) {
-    let end = postings.length;
-    while (from < end) {
-      const middle = (from + end) >>> 1;
-      if (offsetOf(postings[middle] ?? 0) < offset) from = middle + 1;
-      else end = middle;
-    }
-    const posting = postings[from];
-    if (posting === undefined) break;
-    if (offsetOf(posting) === offset) found[count++] = posting;
+/** More than each block and those after it add to any score together. */
+function boundsOf(blocks: readonly WeightedBlock[]): Float64Array {
+  const bounds = new Float64Array(blocks.length);
+  let sum = 0;
+  for (let index = blocks.length - 1; index >= 0; index--) {
+    sum += blocks[index]?.weight ?? 0;
+    bounds[index] = sum;
   }
-  return found.subarray(0, count);
+  return bounds;
 }
 
 /** Picks the scores of certain chunks out of each block's. */
