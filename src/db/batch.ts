@@ -27,7 +27,7 @@ function toWire(value: SqlValue): string | Buffer | null {
   if (typeof value === "string") return value;
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (typeof value !== "object") return String(value);
-  const items = value.map((item) => (item === null ? "null" : quoted(String(item))));
+  const items = value.map((item) => (typeof item === "string" ? quoted(item) : String(item)));
   return `{${items.join(",")}}`;
 }
 
@@ -85,8 +85,9 @@ class Batch implements pg.Submittable {
 
   handleDataRow(message: DataRow): void {
     const row: Record<string, unknown> = {};
-    for (const [index, { name, parse }] of this.#columns.entries()) {
-      const text = message.fields[index] ?? null;
+    let index = 0;
+    for (const { name, parse } of this.#columns) {
+      const text = message.fields[index++] ?? null;
       row[name] = text === null ? null : parse(text);
     }
     this.#current.push(row);
