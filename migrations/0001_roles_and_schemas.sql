@@ -150,6 +150,16 @@ $$;
 
 grant execute on function pgrcp.refuse_credential to pgrcp_reader, pgrcp_adder, pgrcp_deleter;
 
+-- Where a read ends on a replica that is not far enough for it, before it costs more. The code says why.
+create function pgrcp.refuse_read(code text) returns bigint
+language plpgsql stable parallel safe set search_path = pg_catalog as $$
+begin
+  raise exception using errcode = code, message = 'this replica has not replayed what is asked for';
+end
+$$;
+
+grant execute on function pgrcp.refuse_read to pgrcp_reader;
+
 -- Enables and forces row level security on a tenant table and gives it the policies that every one of them has:
 --   <table>_tenant_isolation_<role>  restrictive: holds even when somebody adds a wider permissive policy
 --   <table>_tenant_rows_<role>       permissive: lets the tenant's own rows through

@@ -81,6 +81,9 @@ const database = z
     poolWaitMs: milliseconds.default(2_000),
     connectTimeoutMs: milliseconds.default(5_000),
     preparedStatements: z.union([z.boolean(), z.literal("auto")]).default("auto"),
+    /** Hot standbys of url. */
+    replicas: z.array(postgresUrl).max(32).default([]),
+    maxReplicaLagMs: milliseconds.max(600_000).default(5_000),
     /** SECURITY DEFINER routines that the operator vouches for, as `pgrcp doctor` names them. */
     trustedRoutines: z.array(z.string().min(1)).default([]),
   })

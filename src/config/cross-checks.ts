@@ -28,6 +28,15 @@ export const CROSS_CHECKS: readonly Rule[] = [
       ),
   },
   {
+    reads: ["database.url", "database.replicas"],
+    find: ({ database: { url, replicas } }) =>
+      when(
+        replicas.length > 0 && url === undefined,
+        "database.replicas",
+        "the embedded database has none: set database.url to their primary",
+      ),
+  },
+  {
     reads: ["retrieval.maxK", "retrieval.maxCandidateK"],
     find: ({ retrieval }) =>
       when(

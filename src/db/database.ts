@@ -1,4 +1,4 @@
-import type { TenantId } from "../catalog/corpus.ts";
+import type { Corpus, CorpusName, TenantId } from "../catalog/corpus.ts";
 import type { Statement } from "../sql/sql.ts";
 
 /**
@@ -32,6 +32,15 @@ export type RowsOf<Statements extends readonly Statement<unknown>[]> = {
 /** Inside a write transaction. Statements run one after the other, for the transaction's role and access. */
 export interface TenantTransaction {
   query<Row>(statement: Statement<Row>): Promise<readonly Row[]>;
+  /** Says which version of a corpus it makes: once it has ended, this process reads no earlier one. */
+  advances(corpus: CorpusName, version: number): void;
+}
+
+/** What a read of a corpus must find where it is answered. */
+export interface CorpusPoint {
+  readonly corpus: Corpus;
+  /** A version's token. */
+  readonly pin?: string | undefined;
 }
 
 export interface Database {
@@ -46,6 +55,17 @@ export interface Database {
    */
   read<const Statements extends readonly Statement<unknown>[]>(
     role: DatabaseRole,
+    access: Access,
+    statements: Statements,
+    limits: StatementLimits,
+  ): Promise<RowsOf<Statements>>;
+
+  /**
+   * Like `read`, as the reader, of one corpus alone: a replica answers where there is one that has the pin, every version of the corpus that this process
+   * has made or met lately, and all that was committed `database.maxReplicaLagMs` ago. Else the primary does, also where the replica fails.
+   */
+  readCorpus<const Statements extends readonly Statement<unknown>[]>(
+    point: CorpusPoint,
     access: Access,
     statements: Statements,
     limits: StatementLimits,

@@ -1,4 +1,5 @@
 import { backendUnavailable, ErrorCode, RpcError, timeout, unauthorized } from "../protocol/errors.ts";
+import { REFUSED_AS_BEHIND, REFUSED_AS_LATE } from "../sql/replicas.ts";
 import { StartupError } from "./startup-error.ts";
 
 /** The one reader of SQLSTATE. */
@@ -117,6 +118,27 @@ export function placeOf(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `${hostname || "localhost"}:${port || "5432"}${pathname}`;
 }
+
+/** What became of a read that a replica could not answer. */
+export type ReplicaFailure = "behind" | "late" | "statement" | "away";
+
+/**
+ * Why a replica did not answer: the corpus is not far enough there, or the replica as a whole; the statement failed in a database that is
+ * well, as one that vacuum on the primary got in the way of does; or else there is nobody to rely on.
+ */
+export function replicaFailure(error: unknown): ReplicaFailure {
+  const root = rootOf(error);
+  const code = codeOf(root);
+  if (code === REFUSED_AS_BEHIND) return "behind";
+  if (code === REFUSED_AS_LATE) return "late";
+  const isStatement = root instanceof Error && "severity" in root && code !== undefined;
+  return isStatement && !isConnectionLost(root) && !UNAVAILABLE.test(code) && !isLoginRefused(root)
+    ? "statement"
+    : "away";
+}
+
+/** The code behind what a caller would be told. */
+export const sqlstateOf = (error: unknown): string | undefined => codeOf(rootOf(error));
 
 /** What the driver said, under what the server would tell a caller. */
 const rootOf = (error: unknown): unknown =>

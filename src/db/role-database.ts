@@ -1,5 +1,13 @@
 import { compile, noRows, type Statement, sql } from "../sql/sql.ts";
-import type { Access, Database, DatabaseRole, RowsOf, StatementLimits, TenantTransaction } from "./database.ts";
+import type {
+  Access,
+  CorpusPoint,
+  Database,
+  DatabaseRole,
+  RowsOf,
+  StatementLimits,
+  TenantTransaction,
+} from "./database.ts";
 import type { LeaseSource } from "./lease.ts";
 import { readInBatch, writeInTransaction } from "./tenant-transaction.ts";
 
@@ -28,6 +36,15 @@ export class RoleDatabase implements Database {
     limits: StatementLimits,
   ): Promise<RowsOf<Statements>> {
     return readInBatch(this.#sources[role], access, statements, limits);
+  }
+
+  readCorpus<const Statements extends readonly Statement<unknown>[]>(
+    _point: CorpusPoint,
+    access: Access,
+    statements: Statements,
+    limits: StatementLimits,
+  ): Promise<RowsOf<Statements>> {
+    return this.read("reader", access, statements, limits);
   }
 
   write<Result>(

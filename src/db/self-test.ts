@@ -11,6 +11,7 @@ import { checkLogin, LOGIN_SETTINGS } from "./login-checks.ts";
 import { readMigrations } from "./migrations.ts";
 import { connectFailure, isRoleMissing } from "./pg-errors.ts";
 import { PostgresDatabase } from "./postgres-database.ts";
+import { checkReplica } from "./replica-checks.ts";
 import { checkRights, checkTables, expectedRights } from "./rights-checks.ts";
 import { checkEncoding, checkPostgresVersion, checkSchemaVersion, checkVectorVersion } from "./server-checks.ts";
 import { StartupError } from "./startup-error.ts";
@@ -63,7 +64,8 @@ export async function examine(
   if (hasError(versions)) return [...logins, versions];
   const security = await check("policies and grants", () => checkSecurity(database));
   const bypasses = await check("ways around them", () => checkBypasses(database, trustedRoutines));
-  return [...logins, versions, security, bypasses, await check("filter columns", () => checkColumns(database, fields))];
+  const columns = await check("filter columns", () => checkColumns(database, fields));
+  return [...logins, versions, security, bypasses, columns, ...(await checkReplicas(database))];
 }
 
 const hasError = ({ findings }: Check): boolean => findings.some(({ severity }) => severity === "error");
@@ -113,6 +115,15 @@ async function checkBypasses(database: Database, trusted: readonly string[]): Pr
 
 async function checkColumns(database: Database, fields: FilterFields): Promise<readonly Finding[]> {
   return checkFields(fields, await ask(database, "reader", filterColumnFacts));
+}
+
+async function checkReplicas(database: Database): Promise<readonly Check[]> {
+  if (!(database instanceof PostgresDatabase)) return [];
+  const asked = <Row>(statement: Statement<Row>) => ask(database, "reader", statement);
+  const look = database.replicas.map((one) =>
+    check(`replica ${one.place}`, () => checkReplica(one, asked, TIMEOUT_MS)),
+  );
+  return await Promise.all(look);
 }
 
 async function ask<Row>(database: Database, role: DatabaseRole, statement: Statement<Row>): Promise<readonly Row[]> {

@@ -10,6 +10,13 @@ import { endsConnection, isSerializationFailure, toRpcError } from "./pg-errors.
 /** How often a transaction that met another one is run in all. */
 const ATTEMPTS = 4;
 
+export interface ReadOptions<Row> {
+  /** How often it is run in all. */
+  readonly attempts?: number;
+  /** Runs before the others and ends them all where it fails. */
+  readonly first?: { readonly statement: Statement<Row>; readonly tell: (rows: readonly Row[]) => void };
+}
+
 /** Not "read write": a replica refuses that as a feature it does not have, and a write by a code that says what is wrong. */
 const BEGIN: BatchStatement = { text: "begin isolation level read committed", values: [] };
 const COMMIT: BatchStatement = { text: "commit", values: [] };
@@ -52,6 +59,7 @@ function putBack(lease: Lease, error: unknown): void {
 async function runTransaction<Result>(
   limits: StatementLimits | undefined,
   attempt: (signal: AbortSignal, timeoutMs: number | undefined) => Promise<Result>,
+  most: number = ATTEMPTS,
 ): Promise<Result> {
   const { signal, timeoutMs, done } = withDeadline(limits);
   try {
@@ -59,7 +67,7 @@ async function runTransaction<Result>(
       try {
         return await attempt(signal, timeoutMs);
       } catch (error) {
-        if (signal.aborted || attempts === ATTEMPTS || !isSerializationFailure(error)) throw error;
+        if (signal.aborted || attempts >= most || !isSerializationFailure(error)) throw error;
         await orAborted(sleep(Math.random() * 20 * 2 ** attempts), signal);
       }
     }
@@ -75,26 +83,31 @@ async function runTransaction<Result>(
  *
  * @param access undefined for the operator, who works across tenants
  */
-export function readInBatch<const Statements extends readonly Statement<unknown>[]>(
+export function readInBatch<const Statements extends readonly Statement<unknown>[], First = never>(
   source: LeaseSource,
   access: Access | undefined,
   statements: Statements,
   limits?: StatementLimits,
+  { attempts, first }: ReadOptions<First> = {},
 ): Promise<RowsOf<Statements>> {
-  return runTransaction(limits, (signal, timeoutMs) =>
-    readOnce(source, access, source.preamble(access, timeoutMs), statements, signal),
+  return runTransaction(
+    limits,
+    (signal, timeoutMs) => readOnce(source, access, source.preamble(access, timeoutMs), first, statements, signal),
+    attempts,
   );
 }
 
-async function readOnce<const Statements extends readonly Statement<unknown>[]>(
+async function readOnce<const Statements extends readonly Statement<unknown>[], First>(
   source: LeaseSource,
   access: Access | undefined,
   preamble: BatchStatement,
+  first: ReadOptions<First>["first"],
   statements: Statements,
   signal: AbortSignal,
 ): Promise<RowsOf<Statements>> {
   const lease = await source.acquire(signal, access?.tenantId);
-  const running = runBatch(lease.client, [preamble, ...statements.map((statement) => named(source, statement))]);
+  const before = first === undefined ? [preamble] : [preamble, named(source, first.statement)];
+  const running = runBatch(lease.client, [...before, ...statements.map((statement) => named(source, statement))]);
   let rows: Awaited<typeof running>;
   try {
     rows = await orAborted(running, signal);
@@ -104,7 +117,9 @@ async function readOnce<const Statements extends readonly Statement<unknown>[]>(
     throw error;
   }
   lease.release();
-  return statements.map((statement, index) => (rows[index + 1] ?? []).map(statement.decode)) as RowsOf<Statements>;
+  first?.tell((rows[1] ?? []).map(first.statement.decode));
+  const rowsOf = (index: number) => rows[before.length + index] ?? [];
+  return statements.map((statement, index) => rowsOf(index).map(statement.decode)) as RowsOf<Statements>;
 }
 
 /**
@@ -150,6 +165,7 @@ async function writeOnce<Result>(
         throw error;
       }
     },
+    advances() {},
   };
   try {
     await run([BEGIN, preamble]);

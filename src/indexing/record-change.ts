@@ -32,4 +32,5 @@ export async function recordChange(
   };
   await transaction.query(advanceCorpus(key, next));
   await transaction.query(recordVersion(key, next));
+  transaction.advances(key.corpus, next.counters.version);
 }

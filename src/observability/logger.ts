@@ -16,6 +16,8 @@ const LEVELS = {
   "internal-error": "error",
   "audit-failed": "error",
   database: "warn",
+  replica: "warn",
+  "read-sent-on": "info",
   "load-shedding": "warn",
   warning: "warn",
 } as const satisfies Record<Observation["kind"], Level>;

@@ -48,6 +48,22 @@ type Happening =
   /** Refused calls that the audit record does not hold, because it could not be written. */
   | { readonly kind: "audit-failed"; readonly tenant: string; readonly refusals: number; readonly error: unknown }
   | { readonly kind: "database"; readonly event: string; readonly role?: string; readonly sqlstate?: string }
+  /** A replica is read from, from now on or no longer. It is told by its host, port and database. */
+  | {
+      readonly kind: "replica";
+      readonly replica: string;
+      readonly state: "used" | "unused";
+      /** Why it is unused: it is too far behind, it cannot be reached, or it is no replica of the primary. */
+      readonly reason?: "late" | "away" | "other";
+      readonly sqlstate?: string;
+    }
+  /** The primary answers a read that a replica was asked for: the corpus was not far enough there, or the read failed. */
+  | {
+      readonly kind: "read-sent-on";
+      readonly replica: string;
+      readonly reason: "behind" | "late" | "statement" | "away";
+      readonly sqlstate?: string;
+    }
   /** This process has too much to do, or no longer. */
   | {
       readonly kind: "load-shedding";

@@ -43,12 +43,13 @@ export const statementLimits = ({ limits }: Pick<RetrievalContext, "limits">): S
   timeoutMs: limits.remainingMs(),
 });
 
-/** One statement's rows, as the reader. */
+/** One statement's rows of a corpus, as the reader. */
 export async function readRows<Row>(
   { database, access, limits }: Pick<RetrievalContext, "database" | "access" | "limits">,
+  corpus: Corpus,
   statement: Statement<Row>,
 ): Promise<readonly Row[]> {
-  const [rows] = await database.read("reader", access, [statement], statementLimits({ limits }));
+  const [rows] = await database.readCorpus({ corpus }, access, [statement], statementLimits({ limits }));
   return rows;
 }
 
@@ -71,8 +72,8 @@ export async function readChunks<Row>(
   chunkNos: readonly number[],
   statementFor: (corpus: Corpus) => Statement<Row>,
 ): Promise<readonly Row[]> {
-  const rows = await readRows(context, statementFor(corpus));
+  const rows = await readRows(context, corpus, statementFor(corpus));
   if (rows.length >= chunkNos.length) return rows;
   const now = await lookUpAgain(corpus, context);
-  return isSamePlace(now, corpus) ? rows : await readRows(context, statementFor(now));
+  return isSamePlace(now, corpus) ? rows : await readRows(context, now, statementFor(now));
 }

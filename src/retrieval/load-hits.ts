@@ -92,7 +92,7 @@ async function readHits(
   if (pin === undefined) return await readChunks(context, corpus, numbers, (there) => hitRows(there, numbers, show));
   const { database, access } = context;
   const statements = [hitRows(corpus, numbers, show), corpusState(corpus, { pin })] as const;
-  const [rows, [state]] = await database.read("reader", access, statements, statementLimits(context));
+  const [rows, [state]] = await database.readCorpus({ corpus, pin }, access, statements, statementLimits(context));
   if (state === undefined) return undefined;
   if (isSamePlace(state.place, corpus)) return rows;
   return await readHits(numbers, show, pin, await lookUpAgain(corpus, context), context);

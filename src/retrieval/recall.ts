@@ -76,7 +76,7 @@ export async function recall(
   const terms = mode === "dense" || isBlank ? new Map<string, number>() : queryTerms(query, corpus.language);
   const at: ReadPoint = { pin: plan.indexVersion };
 
-  const read = <Row>(statement: Statement<Row>) => readRows(context, statement);
+  const read = <Row>(statement: Statement<Row>) => readRows(context, corpus, statement);
   const path = vector === undefined ? undefined : await choosePath(plan, corpus, context.paths, read);
   const look = await firstLook({ plan, corpus, at, vector, path, terms: [...terms.keys()] }, context);
   if (look === undefined) return undefined;
@@ -142,8 +142,8 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
     ...dense,
   ];
 
-  const rows: readonly (readonly unknown[])[] = await context.database.read(
-    "reader",
+  const rows: readonly (readonly unknown[])[] = await context.database.readCorpus(
+    { corpus, pin: at.pin },
     context.access,
     statements,
     statementLimits(context),

@@ -9,6 +9,10 @@ export interface Place {
 export const isSamePlace = (one: Place, other: Place): boolean =>
   one.placement === other.placement && one.movingFrom === other.movingFrom;
 
+/** The row of `pgrcp.corpora c` says the same. */
+export const isSamePlaceAs = ({ placement, movingFrom }: Place): Sql =>
+  sql`c.placement = ${placement} and c.moving_from is not distinct from ${movingFrom ?? null}`;
+
 /** ` = …`, to stand behind `placement`: what names no partition is planned for all of them. */
 export const isIn = ({ placement, movingFrom }: Place): Sql =>
   movingFrom === undefined ? sql` = ${placement}` : sql` = any(${[placement, movingFrom]}::text[])`;

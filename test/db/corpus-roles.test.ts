@@ -16,6 +16,9 @@ test("writes find their corpus while every reader's connection is in use", async
       role === "reader"
         ? Promise.reject(backendUnavailable({ retryable: true, detail: "every database connection is in use" }))
         : database.read(role, ...rest),
+    readCorpus(_point, ...asked) {
+      return this.read("reader", ...asked);
+    },
     write: (...all) => database.write(...all),
     isReachable: (timeoutMs) => database.isReachable(timeoutMs),
     close: async () => {},

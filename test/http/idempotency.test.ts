@@ -386,6 +386,7 @@ function failingOnce(text: string): Database {
     write: (role, access, limits, work) =>
       db.database.write(role, access, limits, (transaction) =>
         work({
+          ...transaction,
           query(statement) {
             if (statement.text.includes(text) && left-- > 0)
               throw backendUnavailable({ retryable: true, detail: "the test's own failure" });
@@ -408,6 +409,7 @@ function countingDatabase() {
     write: (role, access, limits, work) =>
       db.database.write(role, access, limits, (transaction) =>
         work({
+          ...transaction,
           query(statement) {
             written += 1;
             return transaction.query(statement);
@@ -427,6 +429,9 @@ function countingDatabase() {
 const bound = (database: Database): Database => ({
   kind: database.kind,
   read: (...asked) => database.read(...asked),
+  readCorpus(_point, ...asked) {
+    return this.read("reader", ...asked);
+  },
   write: (...asked) => database.write(...asked),
   isReachable: (timeoutMs) => database.isReachable(timeoutMs),
   close: () => database.close(),

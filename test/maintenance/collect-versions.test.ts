@@ -217,6 +217,9 @@ describe("at the worst moment", () => {
         if (role === "reader" && ++reads === nth) await work();
         return await database.read(role, access, statements, limits);
       },
+      readCorpus(_point, ...asked) {
+        return this.read("reader", ...asked);
+      },
       write: (role, access, limits, work) => database.write(role, access, limits, work),
       isReachable: (timeoutMs) => database.isReachable(timeoutMs),
       close: async () => {},
@@ -268,6 +271,7 @@ describe("at the worst moment", () => {
       write: (work) =>
         operator.write((transaction) =>
           work({
+            ...transaction,
             async query(statement) {
               const rows = await transaction.query(statement);
               if (written === undefined && statement.text.includes("encode(packed")) {

@@ -430,6 +430,9 @@ describe("a document that is purged", () => {
         if (role === "reader" && ++reads === nth) await purge(tenantId, "x");
         return await opened.database.read(role, access, statements, limits);
       },
+      readCorpus(_point, ...asked) {
+        return this.read("reader", ...asked);
+      },
       write: (role, access, limits, work) => opened.database.write(role, access, limits, work),
       isReachable: (timeoutMs) => opened.database.isReachable(timeoutMs),
       close: async () => {},

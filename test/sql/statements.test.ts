@@ -72,6 +72,13 @@ import {
 import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
 import { type RefusedCalls, recordRefusals } from "../../src/sql/refusals.ts";
 import {
+  flushedPosition,
+  newestVersion,
+  REFUSED_AS_LATE,
+  standbyFacts,
+  versionOnStandby,
+} from "../../src/sql/replicas.ts";
+import {
   deleteChunks,
   deleteDocuments,
   deletePostings,
@@ -385,6 +392,11 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "ranked-lists-delete-expired-everywhere": ["operator", deleteExpiredRankedLists(undefined)],
   "ranked-lists-create-key": ["state", createCursorKey(CORPUS.tenantId, new Uint8Array(32).fill(7))],
   "ranked-lists-find-key": ["state", findCursorKey(CORPUS.tenantId)],
+  "replicas-flushed-position": ["reader", flushedPosition],
+  "replicas-standby-facts": ["reader", standbyFacts("0/1A2B3C4D")],
+  "replicas-newest-version": ["reader", newestVersion(CORPUS)],
+  "replicas-version-on-standby": ["reader", versionOnStandby({ corpus: CORPUS, version: 7, pin: undefined }, "0/1A")],
+  "replicas-version-on-standby-pinned": ["reader", versionOnStandby({ corpus: MOVING, version: 0, ...PINNED }, "0/1A")],
   "retention-horizons": ["operator", selectHorizons(24)],
   "retention-withdraw-versions": ["operator", withdrawVersions(HORIZON)],
   "retention-gone-chunks": ["operator", selectGoneChunks(HORIZON)],
@@ -438,7 +450,7 @@ describe("the statement of", () => {
 
   test("every reviewed file of these folders is made here", () => {
     const folders = readdirSync(CASES).filter((name) =>
-      /^(recall|write|compaction|corpora|partitions|tenants|sessions|trajectories|ranked-lists|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
+      /^(recall|write|compaction|corpora|partitions|tenants|sessions|trajectories|ranked-lists|replicas|retention|revocations|sources|purge|quarantine|idempotency|feedback|audit|quotas)-/.test(
         name,
       ),
     );
@@ -457,7 +469,13 @@ describe("on the migrated database", () => {
   });
   afterAll(() => opened.close());
 
-  test.each(cases)("$name runs as the $role", async ({ role, statement }) => {
+  const onStandby = cases.filter(({ name }) => name.startsWith("replicas-version-on-standby"));
+  test.each(onStandby)("$name ends the transaction, because this is no standby", async ({ role, statement }) => {
+    if (role === "operator") throw new Error("the reader asks");
+    await expect(runAs(opened.database, role, statement)).rejects.toMatchObject({ code: REFUSED_AS_LATE });
+  });
+
+  test.each(cases.filter((one) => !onStandby.includes(one)))("$name runs as the $role", async ({ role, statement }) => {
     const ran = role === "operator" ? undo(opened.operator, statement) : runAs(opened.database, role, statement);
     await expect(ran).resolves.toBeInstanceOf(Array);
   });

@@ -9,6 +9,7 @@ const refuse = async (): Promise<never> => {
 export const NO_DATABASE: Database = {
   kind: "embedded",
   read: refuse,
+  readCorpus: refuse,
   write: refuse,
   isReachable: async () => false,
   close: async () => {},

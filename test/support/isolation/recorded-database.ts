@@ -25,6 +25,7 @@ export function recorded(database: Database, record: DatabaseRecord): Database {
     }
   };
   const noted = (transaction: TenantTransaction): TenantTransaction => ({
+    ...transaction,
     query(statement) {
       note(statement);
       return transaction.query(statement);
@@ -35,6 +36,10 @@ export function recorded(database: Database, record: DatabaseRecord): Database {
     read(role, access, statements, limits) {
       statements.forEach(note);
       return counted(role, () => database.read(role, access, statements, limits));
+    },
+    readCorpus(point, access, statements, limits) {
+      statements.forEach(note);
+      return counted("reader", () => database.readCorpus(point, access, statements, limits));
     },
     write(role, access, limits, work) {
       return counted(role, () => database.write(role, access, limits, (transaction) => work(noted(transaction))));

@@ -1,0 +1,12 @@
+select case when not pg_is_in_recovery() or (pg_last_wal_replay_lsn() >= $1::pg_lsn) is not true then pgrcp.refuse_read($2) else coalesce((select c.version from pgrcp.corpora c where c.tenant_id = $3 and c.corpus = $4 and c.version >= $5::bigint and c.placement = $6 and c.moving_from is not distinct from $7 and exists (select from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)), pgrcp.refuse_read($11)) end as version
+-- $1 = "0/1A"
+-- $2 = "PR001"
+-- $3 = "acme"
+-- $4 = "papers"
+-- $5 = 0
+-- $6 = "p_1"
+-- $7 = "shared"
+-- $8 = "acme"
+-- $9 = "papers"
+-- $10 = "v7-token"
+-- $11 = "PR002"
