@@ -13,6 +13,7 @@ export interface PostingsRoom {
   /** Bytes of blocks that do not fit into a row and lie out of line, as they are and as they would be. */
   readonly outBytes: number;
   readonly neededOutBytes: number;
+  /** Of both indexes: the rows' and that of what lies out of line. */
   readonly indexBytes: number;
   readonly neededIndexBytes: number;
 }
@@ -36,7 +37,7 @@ export function postingsRoom(): Statement<PostingsRoom> {
 )
 select ${pages} as pages, ceil(needed.rows / (0.8 * ${PAGE_BYTES}::int))::bigint as needed_pages,
   coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) as out_bytes, (needed.out * 1.1)::bigint as needed_out_bytes,
-  pg_indexes_size('pgrcp.postings') as index_bytes, (needed.keys / 0.9)::bigint as needed_index_bytes
+  pg_indexes_size('pgrcp.postings') + coalesce(pg_indexes_size(nullif(c.reltoastrelid, 0)), 0) as index_bytes, ((needed.keys + needed.out / 100) / 0.9)::bigint as needed_index_bytes
 from needed, pg_class c where c.oid = 'pgrcp.postings'::regclass`,
     (row) => ({
       pages: row.pages as number,
@@ -89,5 +90,5 @@ export function moveOutOfLine(fromPage: number, toPage: number): Statement {
  */
 export const vacuumPostings = (): Statement => compile(sql`vacuum (index_cleanup on) pgrcp.postings`, noRows);
 
-/** Builds the index anew beside the old one. */
-export const reindexPostings = (): Statement => compile(sql`reindex index concurrently pgrcp.postings_pkey`, noRows);
+/** Builds the indexes anew beside the old ones: that of what lies out of line, too. */
+export const reindexPostings = (): Statement => compile(sql`reindex table concurrently pgrcp.postings`, noRows);

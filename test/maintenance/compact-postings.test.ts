@@ -48,6 +48,24 @@ test("what was collected is given back, and every row that is left is as it was"
   expect((await compactPostings(opened.admin)).after).toEqual(after);
 });
 
+test("the index of what lies out of line is built anew where writes left it loose", async () => {
+  const index = async () =>
+    Number(
+      await one(
+        sql`select pg_indexes_size(reltoastrelid) as value from pg_class where oid = 'pgrcp.postings'::regclass`,
+      ),
+    );
+  await fillAndEmpty("loose");
+  // Each writes what lies out of line again: 60 blocks of 12 kB, 7 pieces a block.
+  for (let turn = 0; turn < 60; turn++)
+    await run(sql`update pgrcp.postings set packed = packed || ''::bytea where tenant_id like 'loose%' and n = 3000`);
+  const loose = await index();
+
+  await compactPostings(opened.admin);
+
+  expect(await index()).toBeLessThan(loose / 4);
+});
+
 test("reads and writes go on meanwhile, and nothing of them is lost", async () => {
   const caller = callerOf(opened.database, freshTenant());
   await caller.add([{ id: "first", text: "amber" }]);

@@ -6,7 +6,7 @@ with sizes as (
 )
 select pg_relation_size('pgrcp.postings') / $11::int as pages, ceil(needed.rows / (0.8 * $12::int))::bigint as needed_pages,
   coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) as out_bytes, (needed.out * 1.1)::bigint as needed_out_bytes,
-  pg_indexes_size('pgrcp.postings') as index_bytes, (needed.keys / 0.9)::bigint as needed_index_bytes
+  pg_indexes_size('pgrcp.postings') + coalesce(pg_indexes_size(nullif(c.reltoastrelid, 0)), 0) as index_bytes, ((needed.keys + needed.out / 100) / 0.9)::bigint as needed_index_bytes
 from needed, pg_class c where c.oid = 'pgrcp.postings'::regclass
 -- $1 = 2000
 -- $2 = 8192
