@@ -27,14 +27,14 @@ export interface Values {
   readonly side: string;
 }
 
-export function valuesOf(chunk: number, vectors: Vectors): Values {
+export function valuesOf(chunk: number, vector: Float32Array, vectors: Vectors): Values {
   const random = new SeededRandom(chunk);
   return {
     kind: kindOf((chunk * STRIDE) % PERIOD),
     rank: random.integer(0, RANKS - 1),
     tag: `tag ${random.integer(1, TAGS)}`,
     note: `filed under section ${random.integer(1, TAGS)} of the handbook`,
-    side: sideOf(vectors.chunk(chunk), vectors),
+    side: sideOf(vector, vectors),
   };
 }
 
@@ -47,8 +47,8 @@ function kindOf(place: number): string {
   return "none of these";
 }
 
-const sideOf = (vector: Float32Array, vectors: Vectors): string =>
-  cosine(vector, vectors.chunk(0)) > cosine(vector, vectors.chunk(1)) ? "first" : "second";
+const sideOf = (vector: Float32Array, { sides: [first, second] }: Vectors): string =>
+  cosine(vector, first) > cosine(vector, second) ? "first" : "second";
 
 export interface MatrixFilter {
   readonly name: string;

@@ -31,7 +31,8 @@ export async function loadCorpus(
   await client.query("insert into pgrcp.tenants (tenant_id) values ($1)", [tenant]);
   for (let first = 0; first < chunks; first += BATCH) {
     const numbers = Array.from({ length: Math.min(BATCH, chunks - first) }, (_, index) => first + index);
-    const values = numbers.map((number) => valuesOf(number, vectors));
+    const embedded = numbers.map(vectors.chunk);
+    const values = numbers.map((number, index) => valuesOf(number, embedded[index] ?? new Float32Array(), vectors));
     await client.query(INSERT, [
       tenant,
       numbers,
@@ -41,7 +42,7 @@ export async function loadCorpus(
       values.map(({ tag }) => tag),
       values.map(({ note }) => note),
       values.map(({ side }) => side),
-      vectorArray(oid, numbers.map(vectors.chunk)),
+      vectorArray(oid, embedded),
     ]);
   }
   await client.query(

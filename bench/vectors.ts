@@ -8,6 +8,8 @@ export interface Vectors {
   text(chunk: number): string;
   /** Of unit length. */
   chunk(chunk: number): Float32Array;
+  /** The first two chunks. */
+  readonly sides: readonly [Float32Array, Float32Array];
   /** The same for the same number. */
   question(topic: Topic, number: number): Float32Array;
 }
@@ -56,6 +58,7 @@ export function syntheticVectors(): Vectors {
     dimension: DIMENSION,
     text: (chunk) => `Chunk ${chunk} stands for a passage of some length.`,
     chunk: draw,
+    sides: [draw(0), draw(1)],
     question: (topic, number) => questionAt(topic, number, draw(FIRST_QUESTION + number)),
   };
 }
@@ -71,6 +74,7 @@ export function sentenceVectors(sentences: Embedded, questions: Embedded, others
     dimension: DIMENSION,
     text: (chunk) => sentences.texts[chunk] ?? "",
     chunk: (chunk) => sentences.vectorOf(chunk),
+    sides: [sentences.vectorOf(0), sentences.vectorOf(1)],
     question: (topic, number) =>
       topic === "beside" && others !== undefined
         ? at(others, number)
@@ -97,5 +101,8 @@ function unit(vector: Float32Array): Float32Array {
   return vector.map((value) => value / Math.sqrt(squares));
 }
 
-export const cosine = (a: Float32Array, b: Float32Array): number =>
-  a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+export function cosine(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0);
+  return sum;
+}
