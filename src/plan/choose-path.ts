@@ -101,3 +101,32 @@ export const AGREED = 20;
  * lead (far from every chunk, say), and a wider walk might find others again: then all chunks are looked at.
  */
 export const narrowSearch = (efSearch: number): number => Math.max(1, Math.ceil(efSearch / 4));
+
+/** Around questions on a corpus's subjects there were 4 to 24, around others 16 to 50, around random directions 40 and more. */
+const MOST_DIMENSIONS = 16;
+
+/**
+ * Whether what a wide walk found is to be trusted: a narrow one found the same to begin with, and the chunks around the query lie in so
+ * few dimensions that this is no chance. Chunks are compared by how near they are, since which of several equal ones come is nobody's choice.
+ *
+ * @param narrow similarities to the query, best first, like `wide`
+ */
+export function leadsToNearest(narrow: readonly number[], wide: readonly number[]): boolean {
+  const isSame =
+    narrow.length === Math.min(AGREED, wide.length) && narrow.every((similarity, place) => similarity === wide[place]);
+  return isSame && localDimension(wide) <= MOST_DIMENSIONS;
+}
+
+/**
+ * How many dimensions the neighbours of a query fill, by how fast their number grows with the distance: in many, all are about as far, and
+ * a graph's links do not tell the nearest from the next.
+ *
+ * @see Amsaleg et al., "Estimating Local Intrinsic Dimensionality", KDD 2015: the maximum likelihood estimator
+ */
+function localDimension(similarities: readonly number[]): number {
+  const distances = [...new Set(similarities)].map((similarity) => Math.max(1 - similarity, Number.EPSILON));
+  const furthest = distances.at(-1) ?? 0;
+  const nearer = distances.slice(0, -1);
+  if (nearer.length === 0) return 0;
+  return nearer.length / nearer.reduce((sum, distance) => sum + Math.log(furthest / distance), 0);
+}

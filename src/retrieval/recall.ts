@@ -1,7 +1,7 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
+import { AGREED, type DensePath, leadsToNearest, narrowSearch } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
@@ -164,7 +164,7 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   }
   if (walks !== undefined && found.length < Math.min(plan.candidateK, state.liveChunks))
     return await firstLook({ ...asked, path: exactly("the graph led to too few chunks") }, context);
-  if (walks !== undefined && !isAgreed(narrow as readonly DenseRow[], found))
+  if (walks !== undefined && !leadsToNearest(similarities(narrow as readonly DenseRow[]), similarities(found)))
     return await firstLook({ ...asked, path: exactly("the graph does not lead where the query is") }, context);
   return { state, dense: found, sparse: postings, path };
 }
@@ -182,10 +182,7 @@ function walksOf(
   return { before, wide: walk(plan.candidateK) };
 }
 
-/** By how near they are, since which of several equal ones come is nobody's choice. */
-const isAgreed = (narrow: readonly DenseRow[], wide: readonly DenseRow[]): boolean =>
-  narrow.length === Math.min(AGREED, wide.length) &&
-  narrow.every(({ similarity }, place) => similarity === wide[place]?.similarity);
+const similarities = (rows: readonly DenseRow[]): number[] => rows.map(({ similarity }) => similarity);
 
 /** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */
 function merge(

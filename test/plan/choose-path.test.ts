@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
-import { pathByCount, pathByEstimate, pathWithoutCount } from "../../src/plan/choose-path.ts";
+import { leadsToNearest, pathByCount, pathByEstimate, pathWithoutCount } from "../../src/plan/choose-path.ts";
 import type { ResolvedFilter } from "../../src/plan/filter.ts";
 
 const settings = configSchema.parse({}).retrieval;
@@ -75,5 +75,41 @@ describe("with a filter", () => {
       search: "graph",
       why: "more than 15000 of 100000 chunks pass the filter",
     });
+  });
+});
+
+describe("what a graph led to", () => {
+  /** Distances whose logarithms below the last are worked out in the tests. */
+  const at = (...distances: readonly number[]) => distances.map((distance) => 1 - distance);
+
+  test("is trusted where two walks began alike, near chunks that fill few dimensions", () => {
+    // 2 / (ln 4 + ln 2) = 0.96 dimensions.
+    expect(leadsToNearest(at(0.1, 0.2, 0.4), at(0.1, 0.2, 0.4))).toBe(true);
+  });
+
+  test("is not trusted where a narrow walk found another one", () => {
+    expect(leadsToNearest(at(0.1, 0.3, 0.4), at(0.1, 0.2, 0.4))).toBe(false);
+    expect(leadsToNearest(at(0.1, 0.2), at(0.1, 0.2, 0.4))).toBe(false);
+  });
+
+  // 2 / (2 ln (0.44 / 0.4)) = 10.5 dimensions, and 2 / (2 ln (0.416 / 0.4)) = 25.5.
+  test.each([
+    [0.44, true],
+    [0.416, false],
+  ])("is trusted by how far beyond the nearest at 0.4 the last one is: %f", (furthest, expected) => {
+    const found = at(0.4, 0.400001, furthest);
+    expect(leadsToNearest(found, found)).toBe(expected);
+  });
+
+  test("is compared in its first twenty", () => {
+    const wide = Array.from({ length: 40 }, (_, place) => 0.9 - place / 100);
+    expect(leadsToNearest(wide.slice(0, 20), wide)).toBe(true);
+    expect(leadsToNearest(wide.slice(0, 19), wide)).toBe(false);
+  });
+
+  test("is trusted where all of it is equally near, as copies of one chunk are", () => {
+    const copies = Array.from({ length: 20 }, () => 0.3);
+    expect(leadsToNearest(copies, [...copies, 0.3, 0.3])).toBe(true);
+    expect(leadsToNearest(at(0, 0), at(0, 0))).toBe(true);
   });
 });
