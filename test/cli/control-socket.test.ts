@@ -312,13 +312,15 @@ describe("the commands themselves", () => {
     const created = await pgrcp("tenants", "create", "shop");
     const again = await pgrcp("tenants", "create", "shop");
     const corpora = await pgrcp("corpora", "create", "shop", "manuals", "--language", "german");
+    const changed = await pgrcp("corpora", "language", "shop", "manuals", "french");
     const listed = await pgrcp("corpora", "list", "shop", "--json");
     const refused = await pgrcp("documents", "list", "shop", "nothing");
 
     expect([created.code, created.stdout]).toEqual([0, "created\n"]);
     expect([again.code, again.stdout]).toEqual([0, "was there already\n"]);
     expect(corpora.stdout).toMatch(/^tenant {2}corpus {3}language .*\nshop {4}manuals {2}german /);
-    expect(JSON.parse(listed.stdout)).toMatchObject({ tenant: "shop", corpus: "manuals", language: "german" });
+    expect(changed.stdout).toMatch(/\nshop {4}manuals {2}french /);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ tenant: "shop", corpus: "manuals", language: "french" });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/^error: the tenant has no such corpus\nremedy: .*\n$/);
   }, 120_000);

@@ -34,7 +34,7 @@ import {
   type KeyOwner,
   keyRoom,
 } from "../../src/sql/idempotency.ts";
-import { selectFeedback, updateQuotas } from "../../src/sql/operator.ts";
+import { selectFeedback, updateLanguage, updateQuotas } from "../../src/sql/operator.ts";
 import {
   endMove,
   markGraph,
@@ -329,6 +329,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "write-record-version-delete": ["deleter", recordVersion(KEY, DELETED)],
   "corpora-find": ["reader", findCorpus(CORPUS.tenantId, CORPUS.name)],
   "corpora-create": ["adder", createCorpus({ ...CORPUS, name: "other" as CorpusName })],
+  "corpora-update-language": ["operator", updateLanguage(CORPUS.tenantId, CORPUS.name, "german")],
   "corpora-list": ["reader", listCorpora(CORPUS.tenantId, undefined, 101)],
   "corpora-list-named": ["reader", listCorpora(CORPUS.tenantId, [CORPUS.name], 101)],
   "corpora-count-others": ["reader", countOtherCorpora(CORPUS.tenantId, undefined)],
