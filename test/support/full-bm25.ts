@@ -15,7 +15,7 @@ export interface FullBm25 {
  *
  * @returns the score of every live chunk with a term of the query that may be ranked, best first, then by number
  */
-export function fullBm25(query: FullBm25): { chunkNo: number; score: number }[] {
+export function fullBm25(query: FullBm25, k1 = 1.2, b = 0.75): { chunkNo: number; score: number }[] {
   const blocksOf = new Map<string, PostingBlock[]>([...query.terms.keys()].map((term) => [term, []]));
   for (const block of query.blocks) blocksOf.get(block.term)?.push(block);
   const terms = [...blocksOf].map(([term, blocks]) => {
@@ -32,10 +32,10 @@ export function fullBm25(query: FullBm25): { chunkNo: number; score: number }[] 
   const scores = new Map<number, number>();
   for (const { count, postings } of terms.sort((a, b) => a.postings.length - b.postings.length)) {
     const df = postings.length;
-    const weight = count * Math.log(1 + (query.liveChunks - df + 0.5) / (df + 0.5)) * (1.2 + 1);
+    const weight = count * Math.log(1 + (query.liveChunks - df + 0.5) / (df + 0.5)) * (k1 + 1);
     for (const { chunkNo, frequency, length } of postings) {
       if (!query.mayRank(chunkNo)) continue;
-      const norm = 1.2 * (1 - 0.75) + ((1.2 * 0.75) / query.averageLength) * length;
+      const norm = k1 * (1 - b) + ((k1 * b) / query.averageLength) * length;
       scores.set(chunkNo, (scores.get(chunkNo) ?? 0) + (weight * frequency) / (frequency + norm));
     }
   }
