@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { measureChurn } from "./churn.ts";
+import { measureCompaction } from "./compaction.ts";
 import { measureTenantGrowth } from "./growth.ts";
 import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
@@ -50,6 +51,9 @@ for (const chunks of isQuick ? [1_000, 40_000] : [1_000, 40_000, 1_000_000]) {
   const rounds = isQuick ? 10 : 40;
   sparse.push(await step("sparse", `sparse recall, ${size(chunks)} chunks`, () => measureSparse(chunks, { rounds })));
 }
+const compaction = await step("compaction", "the index of words of chunks that were written one at a time", () =>
+  measureCompaction(isQuick ? 1_000 : 4_096),
+);
 const recall = await step("recall", "recall by size, filter and topic", () =>
   measureMatrix({
     sizes: [100, 1_000, 10_000, 40_000, ...(isQuick ? [] : [100_000, 1_000_000])],
@@ -69,5 +73,8 @@ const tenantGrowth = await step("growth", "a small tenant among few and many", (
 const churn = await step("churn", "all documents replaced five times, nine tenths deleted", () =>
   measureChurn({ ...(isQuick ? SMALL_CHURN : LARGE_CHURN), questions: 20, report }),
 );
-const figures = { overhead, sparse: sparse.filter((figure) => figure !== undefined), recall, rls, tenantGrowth, churn };
+const figures = {
+  ...{ overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
+  ...{ recall, rls, tenantGrowth, churn },
+};
 console.log(JSON.stringify(figures, null, 2));

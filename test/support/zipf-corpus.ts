@@ -41,10 +41,15 @@ export function wordsIn(part: number, count: number): string[] {
   return Array.from({ length: count }, (_, index) => wordOf(rank + index));
 }
 
+export async function makeTenant(operator: OperatorDatabase, tenantId: string): Promise<void> {
+  const tenants = compile(sql`insert into pgrcp.tenants (tenant_id) values (${tenantId})`, noRows);
+  await operator.write((transaction) => transaction.query(tenants));
+}
+
 /** A tenant with one corpus, `default`, of so many live chunks, each a document of its own, in one version. */
 export async function fillZipfCorpus(operator: OperatorDatabase, tenantId: string, chunks: number): Promise<void> {
   const run = (statement: Sql) => operator.write((transaction) => transaction.query(compile(statement, noRows)));
-  await run(sql`insert into pgrcp.tenants (tenant_id) values (${tenantId})`);
+  await makeTenant(operator, tenantId);
   let length = 0;
   const key = { tenantId: tenant(tenantId), corpus: "default" as Parameters<typeof appendPostings>[1] };
   for (let first = 0; first < chunks; first += BLOCK_SIZE) {
