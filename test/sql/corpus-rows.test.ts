@@ -269,8 +269,8 @@ describe("the closed chunks", () => {
 test("chunks by number, whether or not they are live, and their similarity when a vector is given", async () => {
   const bare = await read(recall.chunksByNumber(CORPUS, [4, 0, 99], undefined));
   expect(bare.toSorted((x, y) => x.chunkNo - y.chunkNo)).toEqual([
-    { chunkNo: 0, docId: "a", ordinal: 0, similarity: 0 },
-    { chunkNo: 4, docId: "B", ordinal: 0, similarity: 0 },
+    { chunkNo: 0, docId: "a", ordinal: 0, print: ones(0), similarity: 0 },
+    { chunkNo: 4, docId: "B", ordinal: 0, print: ones(64), similarity: 0 },
   ]);
   const near = await read(recall.chunksByNumber(CORPUS, [4, 0], EAST));
   expect(new Map(near.map((row) => [row.chunkNo, row.similarity]))).toEqual(
