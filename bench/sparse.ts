@@ -16,7 +16,7 @@ import { interleaved, median, quantile } from "./statistics.ts";
 const TENANT = "acme" as TenantId;
 const K = 10;
 /** Retrieves after which the server's code is compiled: one that has just started takes half as long again. */
-const WARM_UP = 300;
+const WARM_UP = 1_000;
 
 export interface SparseFigures {
   readonly chunks: number;
