@@ -52,33 +52,69 @@ export const blockOf = (chunkNo: number): number => chunkNo >>> BLOCK_BITS;
 export const firstChunkOf = (block: number): number => block << BLOCK_BITS;
 export const postingsIn = (block: PostingBlock): number => block.packed.length / POSTING_BYTES;
 
-/**
- * Packs chunks into one block for each term and each 4096 chunk numbers.
- *
- * @param chunks in ascending order of number, none twice
- * @returns ordered by term, then block, so that concurrent writers lock rows in one order
- */
-export function packPostings(chunks: readonly ChunkTerms[]): PostingBlock[] {
-  const drafts = new Map<string, { term: string; block: number; packed: number[]; wide: number[] }>();
-  for (const { chunkNo, length, counts } of chunks) {
-    const block = blockOf(chunkNo);
-    const offset = chunkNo - firstChunkOf(block);
+/** The postings of chunks that have no numbers yet, by term. */
+export class GatheredTerms {
+  /** Of a term: the nth chunk, how often it holds the term, the next such chunk, and so on. */
+  readonly #places = new Map<string, number[]>();
+  readonly #lengths: number[] = [];
+
+  /** @param nth of the chunks, more than that of the one before */
+  add(nth: number, { length, counts }: Omit<ChunkTerms, "chunkNo">): void {
+    this.#lengths[nth] = length;
     for (const [term, frequency] of counts) {
-      const key = `${block} ${term}`;
-      let draft = drafts.get(key);
-      if (draft === undefined) {
-        draft = { term, block, packed: [], wide: [] };
-        drafts.set(key, draft);
-      }
-      const shownFrequency = Math.min(frequency, MAX_FREQUENCY);
-      const shownLength = Math.min(length, MAX_LENGTH);
-      draft.packed.push(((offset << 20) | (shownFrequency << 12) | shownLength) >>> 0);
-      if (isClipped(shownFrequency, shownLength)) draft.wide.push(offset, frequency, length);
+      const places = this.#places.get(term);
+      if (places === undefined) this.#places.set(term, [nth, frequency]);
+      else places.push(nth, frequency);
     }
   }
-  return [...drafts.values()]
-    .sort((a, b) => (a.term === b.term ? a.block - b.block : a.term < b.term ? -1 : 1))
-    .map(({ term, block, packed, wide }) => ({ term, block, packed: packedBytes(packed), wide: wideBytes(wide) }));
+
+  /**
+   * Packs them into one block for each term and each 4096 chunk numbers. That is what is left to do once numbers are known, which is under
+   * a lock: a fraction of what gathering costs.
+   *
+   * @param firstChunk the number of chunk 0
+   * @returns ordered by term, then block, so that concurrent writers lock rows in one order
+   */
+  pack(firstChunk: number): PostingBlock[] {
+    const rows: PostingBlock[] = [];
+    for (const term of [...this.#places.keys()].sort()) {
+      const places = this.#places.get(term) ?? [];
+      for (let from = 0; from < places.length; ) {
+        const block = blockOf(firstChunk + (places[from] ?? 0));
+        const end = firstChunkOf(block + 1) - firstChunk;
+        let to = from + 2;
+        while (to < places.length && (places[to] ?? 0) < end) to += 2;
+        rows.push({ term, block, ...this.#bytesOf(places, from, to, firstChunk - firstChunkOf(block)) });
+        from = to;
+      }
+    }
+    return rows;
+  }
+
+  #bytesOf(places: readonly number[], from: number, to: number, shift: number): Pick<PostingBlock, "packed" | "wide"> {
+    const packed = Buffer.allocUnsafe(((to - from) / 2) * POSTING_BYTES);
+    let wide = NO_BYTES;
+    for (let at = from, byte = 0; at < to; at += 2, byte += POSTING_BYTES) {
+      const nth = places[at] ?? 0;
+      const frequency = places[at + 1] ?? 0;
+      const length = this.#lengths[nth] ?? 0;
+      const offset = nth + shift;
+      const shownFrequency = Math.min(frequency, MAX_FREQUENCY);
+      const shownLength = Math.min(length, MAX_LENGTH);
+      packed.writeUInt32BE(((offset << OFFSET_SHIFT) | (shownFrequency << LENGTH_BITS) | shownLength) >>> 0, byte);
+      if (isClipped(shownFrequency, shownLength)) wide = Buffer.concat([wide, wideBytes(offset, frequency, length)]);
+    }
+    return { packed, wide };
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** As `GatheredTerms` packs them. @param chunks in ascending order of number, none twice */
+export function packPostings(chunks: readonly ChunkTerms[]): PostingBlock[] {
+  const gathered = new GatheredTerms();
+  for (const chunk of chunks) gathered.add(chunk.chunkNo, chunk);
+  return gathered.pack(0);
 }
 
 /**
@@ -193,19 +229,11 @@ export function withoutChunks(block: PostingBlock, gone: { has(chunkNo: number):
 
 const isClipped = (frequency: number, length: number): boolean => frequency === MAX_FREQUENCY || length === MAX_LENGTH;
 
-function packedBytes(postings: readonly number[]): Uint8Array {
-  const bytes = Buffer.alloc(postings.length * POSTING_BYTES);
-  for (const [index, posting] of postings.entries()) bytes.writeUInt32BE(posting, index * POSTING_BYTES);
-  return bytes;
-}
-
-function wideBytes(triples: readonly number[]): Uint8Array {
-  const bytes = Buffer.alloc((triples.length / 3) * WIDE_BYTES);
-  for (let index = 0, at = 0; index < triples.length; index += 3, at += WIDE_BYTES) {
-    bytes.writeUInt16BE(triples[index] ?? 0, at);
-    bytes.writeUInt32BE(triples[index + 1] ?? 0, at + 2);
-    bytes.writeUInt32BE(triples[index + 2] ?? 0, at + 6);
-  }
+function wideBytes(offset: number, frequency: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(WIDE_BYTES);
+  bytes.writeUInt16BE(offset, 0);
+  bytes.writeUInt32BE(frequency, 2);
+  bytes.writeUInt32BE(length, 6);
   return bytes;
 }
 

@@ -32,6 +32,8 @@ export type RowsOf<Statements extends readonly Statement<unknown>[]> = {
 /** Inside a write transaction. Statements run one after the other, for the transaction's role and access. */
 export interface TenantTransaction {
   query<Row>(statement: Statement<Row>): Promise<readonly Row[]>;
+  /** Several in one round trip. Each sees what was committed, and what those before it did, when its own turn comes. */
+  batch<const Statements extends readonly Statement<unknown>[]>(statements: Statements): Promise<RowsOf<Statements>>;
   /** Says which version of a corpus it makes: once it has ended, this process reads no earlier one. */
   advances(corpus: CorpusName, version: number): void;
 }

@@ -118,9 +118,14 @@ async function readOnce<const Statements extends readonly Statement<unknown>[], 
   }
   lease.release();
   first?.tell((rows[1] ?? []).map(first.statement.decode));
-  const rowsOf = (index: number) => rows[before.length + index] ?? [];
-  return statements.map((statement, index) => rowsOf(index).map(statement.decode)) as RowsOf<Statements>;
+  return decodeRows(statements, rows.slice(before.length));
 }
+
+const decodeRows = <const Statements extends readonly Statement<unknown>[]>(
+  statements: Statements,
+  rows: Awaited<ReturnType<typeof runBatch>>,
+): RowsOf<Statements> =>
+  statements.map((statement, index) => (rows[index] ?? []).map(statement.decode)) as RowsOf<Statements>;
 
 /**
  * Runs `work` between BEGIN and COMMIT, more than once where it meets other writes.
@@ -156,10 +161,13 @@ async function writeOnce<Result>(
   };
   const transaction: TenantTransaction = {
     async query(statement) {
+      const [rows] = await transaction.batch([statement]);
+      return rows;
+    },
+    async batch(statements) {
       if (!open) throw new Error("the transaction has ended");
       try {
-        const [rows] = await run([named(source, statement)]);
-        return (rows ?? []).map(statement.decode);
+        return decodeRows(statements, await run(statements.map((statement) => named(source, statement))));
       } catch (error) {
         failed ??= error;
         throw error;

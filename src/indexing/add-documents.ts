@@ -9,16 +9,17 @@ import type { TrustLevel } from "../protocol/wire.ts";
 import { createCorpus } from "../sql/corpora.ts";
 import * as documents from "../sql/documents.ts";
 import { appendPostings } from "../sql/postings.ts";
-import type { Quotas } from "../sql/quotas.ts";
+import { type Quotas, selectOwnQuotas } from "../sql/quotas.ts";
 import { selectRevocation } from "../sql/revocations.ts";
+import type { Statement } from "../sql/sql.ts";
 import { createTenant } from "../sql/tenants.ts";
 import { checkQuotas } from "./check-quotas.ts";
 import { embedInBatches } from "./embed-batches.ts";
 import { type FetchContext, fetchBodies } from "./fetch-bodies.ts";
 import { claimFirst, findFirst, type OnceWrite } from "./first-result.ts";
-import { type NumberedChunks, numberChunks } from "./number-chunks.ts";
+import { type GatheredChunks, gatherChunks, type NumberedChunks, numberChunks } from "./number-chunks.ts";
 import { type CutDocument, cutDocument, type PreparedDocument, prepareDocument } from "./prepare-document.ts";
-import { type CountChange, recordChange } from "./record-change.ts";
+import { recordChange } from "./record-change.ts";
 import { type ScreenContext, screenDocuments } from "./screen-documents.ts";
 import { type SituateContext, situateChunks } from "./situate-chunks.ts";
 import { versionToken } from "./version-token.ts";
@@ -93,9 +94,10 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
     by.tenantId,
   );
 
-  const chunks = prepared.reduce((sum, one) => sum + one.chunks.length, 0);
-  const result = { ids, chunks, indexVersion: versionToken(), notes };
-  return await write(result, prepared, vectors, corpus, context, limits());
+  const chunks = await gatherChunks(prepared, vectors);
+  const result = { ids, chunks: chunks.rows.length, indexVersion: versionToken(), notes };
+  const rows = prepared.map(({ row }) => row);
+  return await write(result, rows, chunks, corpus, context, limits());
 }
 
 function situate(documents: readonly CutDocument[], context: AddContext, notes: string[]) {
@@ -107,8 +109,8 @@ function situate(documents: readonly CutDocument[], context: AddContext, notes: 
 /** @returns the result; that of the first write with the same key when there was one, and then nothing is written */
 function write(
   result: AddResult & { readonly indexVersion: string },
-  prepared: readonly PreparedDocument[],
-  vectors: readonly string[],
+  rows: readonly documents.DocumentRow[],
+  chunks: GatheredChunks,
   corpus: Corpus,
   context: AddContext,
   limits: StatementLimits,
@@ -118,82 +120,97 @@ function write(
   return context.database.write("adder", by, limits, async (transaction) => {
     const first = context.once && (await claimFirst<AddResult>(transaction, context.once, result));
     if (first !== undefined) return first;
-    const before = await lock(transaction, corpus, context.create);
-    // Once the lock is held: a revocation that was committed before is seen, and one that comes later finds these documents.
-    const revoked = await transaction.query(selectRevocation(key.tenantId, by.source));
-    if (revoked.length > 0) throw unauthorized("the source that this credential writes as is revoked");
-    const chunks = numberChunks(prepared, vectors, before.nextChunk);
-    const counts = await replace(transaction, key, before, prepared, chunks, context);
-    const change = {
-      token: result.indexVersion,
-      action: "add",
-      documents: prepared.length,
-      issuer: by.issuer,
-      subject: by.subject,
-      tokenId: by.tokenId,
-    } as const;
-    await recordChange(transaction, key, before, change, counts);
+    const before = await lock(transaction, corpus, context);
+    await replace(transaction, key, before, result.indexVersion, rows, chunks, context);
     return result;
   });
 }
 
 /**
- * Writes the documents in place of what has their ids: that is closed before new rows come (DESIGN section 4).
+ * Writes the documents in place of what has their ids, which is closed before new rows come (DESIGN section 4), as the corpus's next
+ * version. Nobody else writes to the corpus meanwhile, so what does not wait for another's answer shares a round trip.
  *
- * @returns what that adds to the live counts
+ * @param token of the version
  * @throws RpcError -32013 when it is more than the tenant may have
  */
 async function replace(
   transaction: TenantTransaction,
   key: documents.CorpusKey,
   before: documents.LockedCorpus,
-  prepared: readonly PreparedDocument[],
-  chunks: NumberedChunks,
+  token: string,
+  rows: readonly documents.DocumentRow[],
+  chunks: GatheredChunks,
   { by, fields, quotas }: AddContext,
-): Promise<CountChange> {
+): Promise<void> {
   const version = before.version + 1;
-  const rows = prepared.map((one) => one.row);
   const docIds = rows.map((row) => row.docId);
-  const closed = await transaction.query(documents.closeDocuments(key, docIds, version));
+  const [closed, [own]] = await transaction.batch([
+    documents.closeDocuments(key, docIds, version),
+    selectOwnQuotas(key.tenantId),
+  ]);
   const change = {
     documents: rows.length - closed.length,
     textBytes: sumOf(rows.map((row) => row.textBytes)) - sumOf(closed),
   };
-  await checkQuotas(transaction, key.tenantId, quotas, change);
-  await transaction.query(documents.insertDocuments(key, version, by, rows));
-  await transaction.query(documents.insertTexts(key, version, rows));
-  const [gone = { chunks: 0, length: 0 }] =
-    closed.length === 0 ? [] : await transaction.query(documents.closeChunks(key, before, docIds, version));
-  if (chunks.rows.length > 0) {
-    await transaction.query(documents.insertChunks(key, before.placement, version, [...fields.values()], chunks.rows));
-    await transaction.query(appendPostings(key.tenantId, key.corpus, chunks.postings));
-  }
-  return {
+  await checkQuotas(transaction, key.tenantId, own ?? quotas, change);
+  const texts = [documents.insertDocuments(key, version, by, rows), documents.insertTexts(key, version, rows)] as const;
+  const [, , [gone = NONE] = []] =
+    closed.length === 0
+      ? await transaction.batch(texts)
+      : await transaction.batch([...texts, documents.closeChunks(key, before, docIds, version)]);
+  const counts = {
     ...change,
     chunks: chunks.rows.length - gone.chunks,
     length: chunks.length - gone.length,
     numbers: chunks.rows.length,
   };
+  const { issuer, subject, tokenId } = by;
+  const made = { token, action: "add", documents: rows.length, issuer, subject, tokenId } as const;
+  const inserts = insertsOf(numberChunks(chunks, before.nextChunk), key, before.placement, version, fields);
+  await recordChange(transaction, key, before, made, counts, inserts);
 }
+
+const insertsOf = (
+  { rows, postings }: NumberedChunks,
+  key: documents.CorpusKey,
+  placement: string,
+  version: number,
+  fields: FilterFields,
+): readonly Statement[] =>
+  rows.length === 0
+    ? []
+    : [
+        documents.insertChunks(key, placement, version, [...fields.values()], rows),
+        appendPostings(key.tenantId, key.corpus, postings),
+      ];
+
+const NONE = { chunks: 0, length: 0 };
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 /**
  * Locks the corpus, making it first where that is allowed.
  *
- * @throws RpcError -32012 when it is not there, -32010 or -32016 when somebody made it with other settings in the meantime
+ * @throws RpcError -32012 when it is not there or the source is revoked, -32010 or -32016 when somebody made it with other settings in the
+ *   meantime
  */
 async function lock(
   transaction: TenantTransaction,
   corpus: Corpus,
-  create: AddContext["create"],
+  { create, by }: AddContext,
 ): Promise<documents.LockedCorpus> {
-  if (create === "tenant and corpus") await transaction.query(createTenant(corpus.tenantId));
+  const { tenantId } = corpus;
+  if (create === "tenant and corpus") await transaction.query(createTenant(tenantId));
   if (create !== "nothing") await transaction.query(createCorpus(corpus));
-  const [locked] = await transaction.query(documents.lockCorpus({ tenantId: corpus.tenantId, corpus: corpus.name }));
+  // In this order: a revocation that was committed before the lock was had is seen, and one that comes later finds these documents.
+  const [[locked], revoked] = await transaction.batch([
+    documents.lockCorpus({ tenantId, corpus: corpus.name }),
+    selectRevocation(tenantId, by.source),
+  ]);
   if (locked === undefined) throw unauthorized();
   checkSpace({ ...corpus, space: locked.space }, corpus.space);
   if (locked.language !== corpus.language || locked.screening !== corpus.screening)
     throw conflict("the corpus was made with other settings meanwhile; send it again");
+  if (revoked.length > 0) throw unauthorized("the source that this credential writes as is revoked");
   return locked;
 }

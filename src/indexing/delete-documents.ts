@@ -38,9 +38,8 @@ export async function deleteDocuments(
       if (first !== undefined) return first;
     }
     if (before === undefined) return { deleted: 0 };
-    await transaction.query(forgetRevoked(key, docIds));
     const version = before.version + 1;
-    const closed = await transaction.query(closeDocuments(key, docIds, version));
+    const [, closed] = await transaction.batch([forgetRevoked(key, docIds), closeDocuments(key, docIds, version)]);
     if (closed.length === 0) return { deleted: 0 };
     const [gone = { chunks: 0, length: 0 }] = await transaction.query(closeChunks(key, before, docIds, version));
     const change = {
@@ -51,12 +50,13 @@ export async function deleteDocuments(
       subject: by.subject,
       tokenId: by.tokenId,
     } as const;
-    await recordChange(transaction, key, before, change, {
+    const less = {
       documents: -closed.length,
       textBytes: -closed.reduce((sum, bytes) => sum + bytes, 0),
       chunks: -gone.chunks,
       length: -gone.length,
-    });
+    };
+    await recordChange(transaction, key, before, change, less);
     return { deleted: closed.length };
   });
 }

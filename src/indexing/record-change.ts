@@ -1,5 +1,6 @@
 import type { TenantTransaction } from "../db/database.ts";
 import { advanceCorpus, type CorpusKey, type LockedCorpus, type NewVersion, recordVersion } from "../sql/documents.ts";
+import type { Statement } from "../sql/sql.ts";
 
 /** What a version adds to a corpus's live counts; less than 0 for what it takes away. */
 export interface CountChange {
@@ -11,13 +12,18 @@ export interface CountChange {
   readonly numbers?: number;
 }
 
-/** Records what was written as the corpus's next version. The transaction holds the corpus's lock. */
+/**
+ * Records what was written as the corpus's next version. The transaction holds the corpus's lock.
+ *
+ * @param inserts statements of the write that go before, in the same round trip
+ */
 export async function recordChange(
   transaction: TenantTransaction,
   key: CorpusKey,
   before: LockedCorpus,
   change: Omit<NewVersion, "counters">,
   counts: CountChange,
+  inserts: readonly Statement[] = [],
 ): Promise<void> {
   const next: NewVersion = {
     ...change,
@@ -30,7 +36,6 @@ export async function recordChange(
       liveLength: before.liveLength + counts.length,
     },
   };
-  await transaction.query(advanceCorpus(key, next));
-  await transaction.query(recordVersion(key, next));
+  await transaction.batch([...inserts, advanceCorpus(key, next), recordVersion(key, next)]);
   transaction.advances(key.corpus, next.counters.version);
 }

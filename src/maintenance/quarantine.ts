@@ -2,7 +2,7 @@ import type { CorpusName, FilterFields, TenantId } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import type { OperatorDatabase, TenantTransaction } from "../db/database.ts";
 import { chunkAgain } from "../indexing/chunk-again.ts";
-import { numberChunks } from "../indexing/number-chunks.ts";
+import { gatherChunks, numberChunks } from "../indexing/number-chunks.ts";
 import {
   type CorpusKey,
   closeChunks,
@@ -172,6 +172,7 @@ export async function releaseDocuments(
       throw new Refusal("the corpus was embedded with another model", "set models.embedding back to that one");
     return chunkAgain(stored, { ...indexing, tenantId, language, embedding, fields });
   });
+  const gathered = await gatherChunks(documents, vectors);
   return await database.write(async (transaction) => {
     const [before] = await transaction.query(lockCorpus(key));
     const now = await transaction.query(selectQuarantined(key, docIds));
@@ -180,7 +181,7 @@ export async function releaseDocuments(
       throw new Refusal("a document was written again or deleted meanwhile", "look at it, and run the command again");
     const version = before.version + 1;
     const ids = stored.map(({ docId }) => docId);
-    const { rows, postings, length } = numberChunks(documents, vectors, before.nextChunk);
+    const { rows, postings } = numberChunks(gathered, before.nextChunk);
     await transaction.query(closeDocuments(key, ids, version));
     const written = documents.map(({ row, chunks }) => ({ docId: row.docId, chunks: chunks.length }));
     await transaction.query(rewriteDocuments(key, written, version, false));
@@ -188,7 +189,7 @@ export async function releaseDocuments(
       await transaction.query(insertChunks(key, before.placement, version, [...fields.values()], rows));
       await transaction.query(appendPostings(tenantId, key.corpus, postings));
     }
-    const more = { documents: 0, textBytes: 0, chunks: rows.length, length, numbers: rows.length };
+    const more = { documents: 0, textBytes: 0, chunks: rows.length, length: gathered.length, numbers: rows.length };
     await recordOperatorVersion(transaction, key, before, "release", ids.length, more);
     return { documents: ids.length, chunks: rows.length, versions: 0, unknown };
   });

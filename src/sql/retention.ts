@@ -60,7 +60,7 @@ export function selectPostings(
 /** Writes rows over. A writer that could append to one meanwhile must be locked out. */
 export function rewritePostings(key: CorpusKey, rows: readonly PostingBlock[]): Statement {
   return compile(
-    sql`update pgrcp.postings p set n = new.n, packed = decode(new.packed, 'base64'), wide = decode(new.wide, 'base64')
+    sql`update pgrcp.postings p set n = new.n, packed = new.packed, wide = new.wide
 from ${postingRows(rows)}
 where p.tenant_id = ${key.tenantId} and p.corpus = ${key.corpus} and p.term = new.term and p.block = new.block`,
     noRows,

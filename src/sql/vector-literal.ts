@@ -8,7 +8,12 @@ const spellings: string[] = [];
 export function vectorLiteral(vector: Float32Array): string {
   const halves = Float16Array.from(vector);
   const bits = new Uint16Array(halves.buffer);
-  return `[${Array.from(halves, (half, index) => spellingOf(half, bits[index] ?? 0)).join(",")}]`;
+  let numbers = "";
+  for (const [index, half] of halves.entries()) {
+    if (index > 0) numbers += ",";
+    numbers += spellingOf(half, bits[index] ?? 0);
+  }
+  return `[${numbers}]`;
 }
 
 function spellingOf(half: number, bits: number): string {

@@ -147,6 +147,26 @@ describe("a write", () => {
     expect(await exists("w1")).toBe(true);
   });
 
+  test("sends several statements in one round trip, and each sees what those before it did", async () => {
+    const mine = rows<{ n: number }>(sql`select count(*) as n from pgrcp.tenants where tenant_id = ${"w1b"}`);
+
+    const result = await database.write("adder", accessTo("w1b"), limits(), (transaction) =>
+      transaction.batch([mine, created("w1b"), mine, whoami]),
+    );
+
+    expect(result).toEqual([[{ n: 0 }], [], [{ n: 1 }], [{ tenant: "w1b", role: "pgrcp_adder" }]]);
+    expect(await exists("w1b")).toBe(true);
+  });
+
+  test("of which one statement among several fails commits none of them", async () => {
+    const writing = database.write("adder", accessTo("w1c"), limits(), async (transaction) => {
+      await transaction.batch([created("w1c"), run(sql`select 1 / ${0}::int`), whoami]).catch(() => {});
+    });
+
+    await expect(writing).rejects.toMatchObject({ code: "22012" });
+    expect(await exists("w1c")).toBe(false);
+  });
+
   test("that throws rolls back, and its error comes through untouched", async () => {
     const reason = new Error("on second thought");
 
@@ -462,6 +482,35 @@ test("the operator works across tenants", async () => {
 
 // Only Postgres has backends to kill.
 const onPostgres = () => {
+  test("a statement behind one that waited for a lock sees what was committed meanwhile", async () => {
+    await seed(operator, "w9");
+    const locked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const whose = sql`tenant_id = ${"w9"} and corpus = 'default'`;
+    const first = operator.write(async (transaction) => {
+      await transaction.query(run(sql`select from pgrcp.corpora where ${whose} for update`));
+      locked.resolve();
+      await goOn.promise;
+      await transaction.query(run(sql`insert into pgrcp.revoked_sources (tenant_id, source) values (${"w9"}, 'late')`));
+    });
+    await locked.promise;
+
+    const second = database.write("adder", accessTo("w9"), limits(60_000), (transaction) =>
+      transaction.batch([
+        run(sql`select from pgrcp.corpora where ${whose} for update`),
+        rows<{ source: string }>(
+          sql`select source from pgrcp.revoked_sources where tenant_id = ${"w9"} and source = 'late'`,
+        ),
+      ]),
+    );
+    const waits = rows<{ n: number }>(sql`select count(*) as n from pg_locks where not granted`);
+    while ((await operator.read(waits))[0]?.n === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    goOn.resolve();
+    await first;
+
+    expect((await second)[1]).toEqual([{ source: "late" }]);
+  });
+
   test("statements are named on a direct connection, and never through a pooler", async () => {
     const pool = onePool("reader");
     await (await pool.acquire(new AbortController().signal, undefined)).release();

@@ -5,7 +5,7 @@ import type { Database } from "../../src/db/database.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import type { EmbeddingModel } from "../../src/models/embedding.ts";
 import { backendUnavailable } from "../../src/protocol/errors.ts";
-import { compile, type Sql, sql } from "../../src/sql/sql.ts";
+import { compile, type Sql, type Statement, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type CallOptions, type RcpServer, type RpcAnswer, startRcpServer } from "../support/rcp-server.ts";
 import { testEmbeddingModel } from "../support/test-embedding.ts";
@@ -381,6 +381,10 @@ describe("RCP §7.11, index/delete with an idempotency key", () => {
 /** A database whose first statement of this text, in a write, is refused as if the database had failed. */
 function failingOnce(text: string): Database {
   let left = 1;
+  const mayFail = (statement: Statement<unknown>) => {
+    if (statement.text.includes(text) && left-- > 0)
+      throw backendUnavailable({ retryable: true, detail: "the test's own failure" });
+  };
   return {
     ...bound(db.database),
     write: (role, access, limits, work) =>
@@ -388,9 +392,12 @@ function failingOnce(text: string): Database {
         work({
           ...transaction,
           query(statement) {
-            if (statement.text.includes(text) && left-- > 0)
-              throw backendUnavailable({ retryable: true, detail: "the test's own failure" });
+            mayFail(statement);
             return transaction.query(statement);
+          },
+          batch(statements) {
+            statements.forEach(mayFail);
+            return transaction.batch(statements);
           },
         }),
       ),
@@ -413,6 +420,10 @@ function countingDatabase() {
           query(statement) {
             written += 1;
             return transaction.query(statement);
+          },
+          batch(statements) {
+            written += statements.length;
+            return transaction.batch(statements);
           },
         }),
       ),

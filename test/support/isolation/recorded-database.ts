@@ -30,6 +30,10 @@ export function recorded(database: Database, record: DatabaseRecord): Database {
       note(statement);
       return transaction.query(statement);
     },
+    batch(statements) {
+      statements.forEach(note);
+      return transaction.batch(statements);
+    },
   });
   return {
     kind: database.kind,
