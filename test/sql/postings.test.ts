@@ -14,8 +14,10 @@ const pack = (chunkNo: number, counts: Readonly<Record<string, number>>, length 
   packPostings([{ chunkNo, length, counts: new Map(Object.entries(counts)) }]);
 
 const reviewed = (name: string) => readFileSync(new URL(`cases/${name}/statement.sql`, import.meta.url), "utf8");
+const shown = (value: SqlValue) =>
+  value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : JSON.stringify(value);
 const golden = ({ text, values }: Statement) =>
-  [text, ...values.map((value, index) => `-- $${index + 1} = ${JSON.stringify(value)}`), ""].join("\n");
+  [text, ...values.map((value, index) => `-- $${index + 1} = ${shown(value)}`), ""].join("\n");
 
 test("the statement that appends is the reviewed one", () => {
   // Chunk 8192 is offset 0 of block 2; frequency 300 is clipped to 255 beside length 200, and both are kept in full.

@@ -7,8 +7,8 @@ set n = kept.n + excluded.n, packed = kept.packed || excluded.packed, wide = kep
 where kept.tenant_id = $11
 -- $1 = "acme"
 -- $2 = "default"
--- $3 = {"type":"Buffer","data":[0,15,240,200]}
--- $4 = {"type":"Buffer","data":[0,0,0,0,1,44,0,0,0,200]}
+-- $3 = \x000ff0c8
+-- $4 = \x00000000012c000000c8
 -- $5 = ["cell"]
 -- $6 = [2]
 -- $7 = [1]
