@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { measureChurn } from "./churn.ts";
 import { measureCompaction } from "./compaction.ts";
 import { measureTenantGrowth } from "./growth.ts";
+import { measureIngest } from "./ingest.ts";
 import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
 import { measureRls } from "./rls.ts";
@@ -73,8 +74,17 @@ const tenantGrowth = await step("growth", "a small tenant among few and many", (
 const churn = await step("churn", "all documents replaced five times, nine tenths deleted", () =>
   measureChurn({ ...(isQuick ? SMALL_CHURN : LARGE_CHURN), questions: 20, report }),
 );
+const ingest = await step("ingest", "documents written over HTTP, and readers beside", () =>
+  measureIngest({
+    documents: isQuick ? 1_000 : 5_000,
+    seconds: isQuick ? 10 : 60,
+    collection: options.sentences,
+    imported: isQuick ? 100 : 300,
+    report,
+  }),
+);
 const figures = {
   ...{ overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
-  ...{ recall, rls, tenantGrowth, churn },
+  ...{ recall, rls, tenantGrowth, churn, ingest },
 };
 console.log(JSON.stringify(figures, null, 2));

@@ -16,6 +16,8 @@ export interface BenchServer {
   readonly database: TestDatabase;
   readonly issuer: TestIssuer;
   readonly pid: number;
+  /** Of the endpoint. */
+  readonly url: string;
   /** @throws Error for any answer but a result */
   call(method: string, params: object, token: string): Promise<Readonly<Record<string, unknown>>>;
   /** One round of `pgrcp maintain`. @returns what it did */
@@ -63,7 +65,8 @@ export async function startBenchServer({ dimension, model, fields, config }: Ben
   const asOperator = { ...settings.database, operator: database.config.database.operator };
   await writeFile(operatorFile, JSON.stringify({ ...settings, database: asOperator }));
   const server = startServer(configFile, folder, {});
-  const { port } = new URL(await server.ready);
+  const url = await server.ready;
+  const { port } = new URL(url);
   const operate = async (...command: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await runCli([...command, "--config", operatorFile], folder);
     if (code !== 0) throw new Error(`pgrcp ${command[0]} ended with ${code}:\n${stdout}${stderr}`);
@@ -74,6 +77,7 @@ export async function startBenchServer({ dimension, model, fields, config }: Ben
     database,
     issuer,
     pid: server.pid,
+    url,
     call: (method, params, token) => post(agent, Number(port), method, params, token),
     async maintain() {
       const lines = (await operate("maintain", "--json")).split("\n");
