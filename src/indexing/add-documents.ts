@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Corpus, FilterFields } from "../catalog/corpus.ts";
 import { checkSpace } from "../db/check-space.ts";
 import type { Access, Database, StatementLimits, TenantTransaction } from "../db/database.ts";
@@ -81,6 +82,7 @@ export async function addDocuments(plan: AddPlan, corpus: Corpus, context: AddCo
   for (const [place, { document, index }] of whole.entries()) {
     const isSuspected = suspected[place] === true;
     cut.push(await cutDocument(document, `documents[${index}]`, isSuspected, corpus, { ...context, ...plan, notes }));
+    await nextTurn(); // long documents must not hold up other requests together
   }
   const contexts = plan.contextual ? await situate(cut, context, notes) : undefined;
   const prepared: PreparedDocument[] = [];
