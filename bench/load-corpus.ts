@@ -4,45 +4,56 @@ import type { Vectors } from "./vectors.ts";
 
 /**
  * Puts a corpus of one-chunk documents where writes put them, as the owner of everything: as many as one pleases, in the shared partition,
- * at its first version, without postings (only dense search is asked of it) and without fingerprints (none is near another).
+ * at its first version, without postings (only dense search is asked of it) and, unless they are asked for, without fingerprints (none is near another).
  */
 
 const BATCH = 2_000;
 
 const INSERT = `with new as (
-  select * from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::text[], $9::vector[])
-    as new(chunk_no, body, kind, rank, tag, note, side, embedding)),
+  select * from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::text[], $9::vector[], $10::bit(128)[])
+    as new(chunk_no, body, kind, rank, tag, note, side, embedding, fingerprint)),
 documents as (
   insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, issuer, subject, trust, injection_suspected, quarantined, meta, chunk_count)
   select $1, 'default', 'd' || chunk_no, 1, 'api', 'iss', 'sub', 'untrusted', false, false, '{}', 1 from new),
 texts as (
   insert into pgrcp.document_texts (tenant_id, corpus, doc_id, added_version, body)
   select $1, 'default', 'd' || chunk_no, 1, body from new)
-insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding, f_kind, f_rank, f_tags, f_note, f_side)
-select $1, 'default', 'shared', chunk_no, 'd' || chunk_no, 0, 1, 8, 0, char_length(body), embedding, kind, rank, array['all', tag], note, side from new`;
+insert into pgrcp.chunks (tenant_id, corpus, placement, chunk_no, doc_id, ordinal, added_version, terms, start_offset, end_offset, embedding, fingerprint, f_kind, f_rank, f_tags, f_note, f_side)
+select $1, 'default', 'shared', chunk_no, 'd' || chunk_no, 0, 1, 8, 0, char_length(body), embedding, fingerprint, kind, rank, array['all', tag], note, side from new`;
 
-/** @param client a superuser's. @param identity of the space that the server's model has */
+export interface LoadedCorpus {
+  readonly tenant: string;
+  readonly chunks: number;
+  readonly vectors: Vectors;
+  /** Of the space that the server's model has. */
+  readonly identity: string;
+  /** Of a chunk's text; none by default. */
+  readonly fingerprint?: (text: string) => string | null;
+}
+
+/** @param client a superuser's */
 export async function loadCorpus(
   client: pg.Client,
-  { tenant, chunks, vectors, identity }: { tenant: string; chunks: number; vectors: Vectors; identity: string },
+  { tenant, chunks, vectors, identity, fingerprint = () => null }: LoadedCorpus,
 ): Promise<void> {
-  const { rows } = await client.query<{ oid: number }>("select 'vector'::regtype::oid::int as oid");
-  const oid = rows[0]?.oid ?? 0;
+  const oid = await vectorOid(client);
   await client.query("insert into pgrcp.tenants (tenant_id) values ($1)", [tenant]);
   for (let first = 0; first < chunks; first += BATCH) {
     const numbers = Array.from({ length: Math.min(BATCH, chunks - first) }, (_, index) => first + index);
     const embedded = numbers.map(vectors.chunk);
     const values = numbers.map((number, index) => valuesOf(number, embedded[index] ?? new Float32Array(), vectors));
+    const texts = numbers.map((number) => vectors.text(number));
     await client.query(INSERT, [
       tenant,
       numbers,
-      numbers.map((number) => vectors.text(number)),
+      texts,
       values.map(({ kind }) => kind),
       values.map(({ rank }) => rank),
       values.map(({ tag }) => tag),
       values.map(({ note }) => note),
       values.map(({ side }) => side),
       vectorArray(oid, embedded),
+      texts.map(fingerprint),
     ]);
   }
   await client.query(
@@ -57,8 +68,13 @@ values ($1, 'default', 1, 'v1', 'iss', 'sub', 'add', $2::int, $2::int, $2::int *
   );
 }
 
+export async function vectorOid(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ oid: number }>("select 'vector'::regtype::oid::int as oid");
+  return rows[0]?.oid ?? 0;
+}
+
 /** A `vector[]` as Postgres takes it in binary: as text, a million vectors would be eight gigabytes to parse. */
-function vectorArray(oid: number, vectors: readonly Float32Array[]): Buffer {
+export function vectorArray(oid: number, vectors: readonly Float32Array[]): Buffer {
   const header = Buffer.alloc(20);
   for (const [at, value] of [1, 0, oid, vectors.length, 1].entries()) header.writeInt32BE(value, at * 4);
   const elements = vectors.flatMap((vector) => {

@@ -5,6 +5,7 @@ import { measureTenantGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
 import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
+import { measurePeers } from "./peers/measure.ts";
 import { measureRls } from "./rls.ts";
 import { measureSparse } from "./sparse.ts";
 
@@ -16,6 +17,8 @@ import { measureSparse } from "./sparse.ts";
  *     --sentences=<folder>    a test collection whose sentences the corpora of 10,000 and 40,000 chunks are made of; they are embedded
  *                             once, which takes minutes, and kept in --cache=<folder>
  *     --others=<folder>       a collection on other subjects, for questions that are beside the topic
+ *     --peers=<folder>        where the peers' packages are installed (npm, pip), and found again by the next run; a temporary folder by
+ *                             default
  */
 
 if (process.env.PGRCP_TEST_DATABASE_URL === undefined) {
@@ -25,7 +28,14 @@ if (process.env.PGRCP_TEST_DATABASE_URL === undefined) {
 
 const text = { type: "string" } as const;
 const { values: options } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, only: text, sentences: text, others: text, cache: text },
+  options: {
+    quick: { type: "boolean", default: false },
+    only: text,
+    sentences: text,
+    others: text,
+    cache: text,
+    peers: text,
+  },
 });
 const isQuick = options.quick;
 const LARGE_CHURN = { chunks: 40_000, ownPartitionFrom: 20_000 };
@@ -83,8 +93,24 @@ const ingest = await step("ingest", "documents written over HTTP, and readers be
     report,
   }),
 );
+const peers = await step("peers", "beside what one might use in its place", () =>
+  measurePeers({
+    counts: [
+      { chunks: 1_000, tenants: 15 },
+      { chunks: 10_000, tenants: 4 },
+      ...(isQuick ? [] : [{ chunks: 100_000, tenants: 1 }]),
+    ],
+    questions: 100,
+    rounds: 20,
+    seconds: 3,
+    ownPartitionFrom: 20_000,
+    sharedTable: isQuick,
+    folder: options.peers,
+    report,
+  }),
+);
 const figures = {
   ...{ overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
-  ...{ recall, rls, tenantGrowth, churn, ingest },
+  ...{ recall, rls, tenantGrowth, churn, ingest, peers },
 };
 console.log(JSON.stringify(figures, null, 2));

@@ -28,12 +28,12 @@ const FIRST_QUESTION = 1_000_000_000;
 const SEED = 2_026;
 
 /**
- * A mixture of Gaussians on the sphere of 384 dimensions: a thousand centres in random directions, all as likely. Each has sixteen random
+ * A mixture of Gaussians on the sphere of 384 dimensions: a thousand centres in random directions unless another number is asked for, all as likely. Each has sixteen random
  * directions of its own, and a vector is its centre plus 0.6 / √16 times a standard normal draw along each of them, made one long: the
  * cosine of two vectors of one cluster is about .73, of two clusters about 0. Questions on topic are further draws from the same clusters,
  * those beside it lie halfway between such a draw and a random direction, and those off topic are random directions.
  */
-export function syntheticVectors(): Vectors {
+export function syntheticVectors({ centres = CENTRES }: { readonly centres?: number } = {}): Vectors {
   const clusters = new Map<number, readonly Float32Array[]>();
   const clusterOf = (number: number): readonly Float32Array[] => {
     const known = clusters.get(number);
@@ -45,7 +45,7 @@ export function syntheticVectors(): Vectors {
   };
   const draw = (number: number): Float32Array => {
     const random = new SeededRandom(SEED * 7 + number);
-    const [centre, ...directions] = clusterOf(random.integer(0, CENTRES - 1));
+    const [centre, ...directions] = clusterOf(random.integer(0, centres - 1));
     const sum = Float32Array.from(centre ?? []);
     for (const direction of directions) {
       const step = (normal(random) * SPREAD) / Math.sqrt(SPREAD_DIRECTIONS);
