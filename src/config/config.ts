@@ -231,7 +231,7 @@ const maintenance = z
 const indexing = z
   .strictObject({
     /** Model tokens per chunk; clamped to the model's own limit. */
-    chunkTokens: positive.min(16).default(256),
+    chunkTokens: positive.min(16).default(192),
     overlapTokens: z.int().min(0).default(32),
     embedBatch: positive.default(32),
     defaultLanguage: z.string().min(1).default("english"),
