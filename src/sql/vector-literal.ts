@@ -1,25 +1,23 @@
 /** Digits that tell every number of half precision from its neighbours. */
 const DIGITS = 5;
 
-/** By their bits, as they come: the components of unit vectors are some ten thousand different ones. */
-const spellings: string[] = [];
+/** By their 16 bits, as they come: the components of unit vectors are some ten thousand different ones. */
+const spellings = new Array<string | undefined>(65_536);
 
 /** `[0.5,-0.25]`, as pgvector reads a halfvec: rounded to half precision here, since the spelling of more takes twice the room. */
 export function vectorLiteral(vector: Float32Array): string {
-  const halves = Float16Array.from(vector);
+  const halves = new Float16Array(vector);
   const bits = new Uint16Array(halves.buffer);
-  let numbers = "";
-  for (const [index, half] of halves.entries()) {
-    if (index > 0) numbers += ",";
-    numbers += spellingOf(half, bits[index] ?? 0);
+  const numbers: string[] = [];
+  // By index: to iterate over the halves takes four times as long as all of this.
+  for (let index = 0; index < bits.length; index++) {
+    const key = bits[index] ?? 0;
+    let spelling = spellings[key];
+    if (spelling === undefined) {
+      spelling = String(Number((halves[index] ?? 0).toPrecision(DIGITS)));
+      spellings[key] = spelling;
+    }
+    numbers.push(spelling);
   }
-  return `[${numbers}]`;
-}
-
-function spellingOf(half: number, bits: number): string {
-  const known = spellings[bits];
-  if (known !== undefined) return known;
-  const spelling = String(Number(half.toPrecision(DIGITS)));
-  spellings[bits] = spelling;
-  return spelling;
+  return `[${numbers.join(",")}]`;
 }
