@@ -3,7 +3,8 @@ import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
 import { type BatchStatement, runBatch } from "../src/db/batch.ts";
 import { connectionOf } from "../src/db/pools.ts";
 import { statementNames } from "../src/db/statement-names.ts";
-import { corpusState, hitRows, nearestChunks } from "../src/sql/recall.ts";
+import { hitRows } from "../src/sql/ranked-chunks.ts";
+import { corpusState, nearestChunks } from "../src/sql/recall.ts";
 import type { Statement } from "../src/sql/sql.ts";
 import { testEmbeddingModel } from "../test/support/test-embedding.ts";
 import { type BenchServer, startBenchServer } from "./server.ts";
@@ -112,7 +113,7 @@ export async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>
   if (vector === undefined) throw new Error("the model gives a vector for each text");
   const at = { pin: undefined };
   const access = {
-    text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true)",
+    text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true), set_config('plan_cache_mode', 'force_generic_plan', true)",
     values: [TENANT],
   };
   const recall = nearestChunks(corpus, at, vector, {}, 100) as Statement<{ chunkNo: number }>;

@@ -26,8 +26,10 @@ export interface LeaseSource {
   /**
    * Sets tenant and credentials (and the role, where the login does not fix it) and the statement timeout, for this transaction
    * only.
+   *
+   * @param isPlannedOnce whether plans are kept that look at no values, of statements that have a name
    */
-  preamble(access: Access | undefined, timeoutMs: number | undefined): BatchStatement;
+  preamble(access: Access | undefined, timeoutMs: number | undefined, isPlannedOnce?: boolean): BatchStatement;
   /** A name under which the server may keep a statement parsed; undefined = do not. */
   nameOf(text: string): string | undefined;
 }

@@ -16,7 +16,7 @@ import { statementNames } from "./statement-names.ts";
 const CANCEL_GRACE_MS = 2_000;
 
 const SET_ACCESS =
-  "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', $2, true), set_config('statement_timeout', $3, true)";
+  "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', $2, true), set_config('statement_timeout', $3, true), set_config('plan_cache_mode', $4, true)";
 
 export interface PoolLimits {
   readonly size: number;
@@ -116,10 +116,11 @@ export class RolePool implements LeaseSource {
     };
   }
 
-  preamble(access: Access | undefined, timeoutMs: number | undefined): BatchStatement {
+  preamble(access: Access | undefined, timeoutMs: number | undefined, isPlannedOnce = false): BatchStatement {
+    const plans = isPlannedOnce && this.#keepsNames ? "force_generic_plan" : "force_custom_plan";
     return {
       text: SET_ACCESS,
-      values: [access?.tenantId ?? "", credentialsOf(access), String(timeoutMs ?? 0)],
+      values: [access?.tenantId ?? "", credentialsOf(access), String(timeoutMs ?? 0), plans],
       name: this.nameOf(SET_ACCESS),
     };
   }

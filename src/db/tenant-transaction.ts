@@ -90,9 +90,13 @@ export function readInBatch<const Statements extends readonly Statement<unknown>
   limits?: StatementLimits,
   { attempts, first }: ReadOptions<First> = {},
 ): Promise<RowsOf<Statements>> {
+  const isPlannedOnce = [...statements, ...(first === undefined ? [] : [first.statement])].every(
+    (statement) => statement.isPlannedOnce === true,
+  );
   return runTransaction(
     limits,
-    (signal, timeoutMs) => readOnce(source, access, source.preamble(access, timeoutMs), first, statements, signal),
+    (signal, timeoutMs) =>
+      readOnce(source, access, source.preamble(access, timeoutMs, isPlannedOnce), first, statements, signal),
     attempts,
   );
 }

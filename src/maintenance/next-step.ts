@@ -1,4 +1,5 @@
 import type { PlacedCorpus } from "../sql/partitions.ts";
+import { SHARED } from "../sql/place.ts";
 
 /** What maintenance does next with a corpus's place. */
 export type Step =
@@ -14,8 +15,6 @@ export interface Thresholds {
   /** The share of a graph's entries that may lead to chunks which are closed. */
   readonly rebuildShare: number;
 }
-
-export const SHARED = "shared";
 
 /** pgvector builds no graph over longer vectors of half precision. */
 const MAX_GRAPH_DIMENSION = 4_000;

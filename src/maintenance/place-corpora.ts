@@ -3,7 +3,8 @@ import type { AdminConnection } from "../db/admin-connection.ts";
 import type { CorpusKey } from "../sql/documents.ts";
 import { lockCorpus } from "../sql/documents.ts";
 import * as partitions from "../sql/partitions.ts";
-import { nextStep, SHARED, type Step, type Thresholds } from "./next-step.ts";
+import { SHARED } from "../sql/place.ts";
+import { nextStep, type Step, type Thresholds } from "./next-step.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Chunks of one transaction, for which the corpus's writers wait: 1,000 took 30 ms. */

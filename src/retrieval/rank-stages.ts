@@ -1,6 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
-import { type ChunkFact, chunkDates, chunkPassages, chunkVectors } from "../sql/recall.ts";
+import { type ChunkFact, chunkDates, chunkPassages, chunkVectors } from "../sql/ranked-chunks.ts";
 import type { Statement } from "../sql/sql.ts";
 import type { ScoredCandidate } from "./candidate.ts";
 import { type RetrievalContext, readChunks } from "./context.ts";

@@ -1,5 +1,5 @@
 import type { Hit, Unit } from "../protocol/wire.ts";
-import type { HitRow } from "../sql/recall.ts";
+import type { HitRow } from "../sql/ranked-chunks.ts";
 import type { ScoredCandidate } from "./candidate.ts";
 
 /** An id that ends like a chunk's number is shown with its own `#0`, so that the last `#n` can always be taken off. */

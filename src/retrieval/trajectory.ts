@@ -2,7 +2,7 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { TrajectoryName } from "../db/trajectory-store.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Unit } from "../protocol/wire.ts";
-import type { HitRow } from "../sql/recall.ts";
+import type { HitRow } from "../sql/ranked-chunks.ts";
 import type { Shown } from "../sql/trajectories.ts";
 import type { Candidate } from "./candidate.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";

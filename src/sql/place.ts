@@ -1,4 +1,7 @@
-import { type Sql, sql } from "./sql.ts";
+import { plannedOnce, type Sql, type Statement, sql } from "./sql.ts";
+
+/** The placement of the many small corpora. */
+export const SHARED = "shared";
 
 /** Where a corpus's chunks are: in one partition, or in two while they move. In one snapshot each chunk is in exactly one of them. */
 export interface Place {
@@ -13,6 +16,19 @@ export const isSamePlace = (one: Place, other: Place): boolean =>
 export const isSamePlaceAs = ({ placement, movingFrom }: Place): Sql =>
   sql`c.placement = ${placement} and c.moving_from is not distinct from ${movingFrom ?? null}`;
 
-/** ` = …`, to stand behind `placement`: what names no partition is planned for all of them. */
-export const isIn = ({ placement, movingFrom }: Place): Sql =>
-  movingFrom === undefined ? sql` = ${placement}` : sql` = any(${[placement, movingFrom]}::text[])`;
+/** All of a corpus's chunks are in the partition that most corpora are in. */
+export const isShared = ({ placement, movingFrom }: Place): boolean => placement === SHARED && movingFrom === undefined;
+
+/**
+ * ` = …`, to stand behind `placement`: what names no partition is planned for all of them. The shared one is named in the text, so that
+ * a plan that is kept for any values is of that one alone.
+ */
+export function isIn(place: Place): Sql {
+  const { placement, movingFrom } = place;
+  if (isShared(place)) return sql` = 'shared'`;
+  return movingFrom === undefined ? sql` = ${placement}` : sql` = any(${[placement, movingFrom]}::text[])`;
+}
+
+/** A statement without a caller's filter: on the shared partition its plan is as good for any other values. */
+export const plannedIn = <Row>(place: Place, statement: Statement<Row>): Statement<Row> =>
+  isShared(place) ? plannedOnce(statement) : statement;

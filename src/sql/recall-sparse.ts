@@ -1,5 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import type { TermBlock } from "../catalog/posting-block.ts";
+import { plannedIn } from "./place.ts";
 import { isRestricted, matching, ofCorpus, type Restriction, versionsOf } from "./recall.ts";
 import { compile, type Sql, type Statement, sql } from "./sql.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
@@ -41,13 +42,14 @@ export function postingsOfTerms(
     : sql`case when block in (select block from allowed) or block in (select block from closed)${orLast} then encode(packed, 'base64') end`;
   const upToLast = last === undefined ? sql`` : sql` and block <= ${last}`;
   const allowed = !restricted ? sql`` : sql` union all select 'allowed', null, block, null, offsets, null from allowed`;
-  return compile(
+  const statement = compile(
     sql`with closed as materialized (${chunksByBlock(corpus, isClosed)})${passing}
 select 'postings' as kind, term, block, n, ${packed} as packed, encode(wide, 'base64') as wide from pgrcp.postings
 where tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and term = any(${terms}::text[])${upToLast}
 union all select 'closed', null, block, null, offsets, null from closed${allowed}`,
     toSparseRow,
   );
+  return restricted ? statement : plannedIn(corpus, statement);
 }
 
 function toSparseRow(row: Readonly<Record<string, unknown>>): SparseRow {

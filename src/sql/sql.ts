@@ -29,6 +29,8 @@ export interface Statement<Row = unknown> {
   readonly values: readonly SqlValue[];
   /** Reads one row as the driver gives it. Throws only when the schema and the code disagree. */
   readonly decode: (row: Readonly<Record<string, unknown>>) => Row;
+  /** One plan is as good for any other values, so it is kept where the statement has a name. */
+  readonly isPlannedOnce?: boolean;
 }
 
 const isSql = (value: unknown): value is Sql => typeof value === "object" && value !== null && brand in value;
@@ -91,6 +93,9 @@ export function compile<Row>(query: Sql, decode: (row: Readonly<Record<string, u
   append(query);
   return { text, values, decode };
 }
+
+/** A statement whose plan does not depend on its values. */
+export const plannedOnce = <Row>(statement: Statement<Row>): Statement<Row> => ({ ...statement, isPlannedOnce: true });
 
 /**
  * A statement's rows as a cursor, which is where its text goes behind another: its parameters keep their numbers.

@@ -9,7 +9,7 @@ import { PostgresDatabase } from "../../src/db/postgres-database.ts";
 import { selfTest } from "../../src/db/self-test.ts";
 import { StartupError } from "../../src/db/startup-error.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
-import { compile, identifier, noRows, sql } from "../../src/sql/sql.ts";
+import { compile, identifier, noRows, plannedOnce, sql } from "../../src/sql/sql.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { quickest } from "../support/quickest.ts";
@@ -239,6 +239,23 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     // This one, and the set_config before it.
     expect(held).toEqual({ n: 2 });
     await database.close();
+  });
+
+  test("plans are kept where every statement of a batch allows it, and where statements have names", async () => {
+    const once = (by: number) => plannedOnce(rows<{ n: number }>(sql`select 6 / ${by}::int as n`));
+    const plans = rows<{ generic: number; custom: number }>(
+      sql`select generic_plans as generic, custom_plans as custom from pg_prepared_statements where statement like 'select 6%'`,
+    );
+    const plansOf = async (preparedStatements: boolean) => {
+      const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements }), () => {});
+      for (const by of [1, 2, 3]) await database.read("reader", accessTo("a"), [once(by), once(by)], limits());
+      await database.read("reader", accessTo("a"), [once(1), plans], limits());
+      const [found] = await database.read("reader", accessTo("a"), [plans], limits());
+      await database.close();
+      return found;
+    };
+    expect(await plansOf(true)).toEqual([{ generic: 6, custom: 1 }]);
+    expect(await plansOf(false)).toEqual([]);
   });
 
   test("prepared statements stay right when one of them fails after it was parsed", async () => {

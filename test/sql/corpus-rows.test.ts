@@ -3,6 +3,7 @@ import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
 import * as write from "../../src/sql/documents.ts";
+import * as ranked from "../../src/sql/ranked-chunks.ts";
 import * as recall from "../../src/sql/recall.ts";
 import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
 import { compile, type Statement, sql } from "../../src/sql/sql.ts";
@@ -286,7 +287,7 @@ describe("a hit's row", () => {
   const shared = { source: "api", trust: "community", injectionSuspected: false, uri: undefined, meta: { a: 2, b: 1 } };
 
   test("has the text between its offsets, in code points, of the version that the chunk belongs to", async () => {
-    const rows = await read(recall.hitRows(CORPUS, [1, 3, 4], { unit: "chunk", maxCharacters: 1_000, vector: true }));
+    const rows = await read(ranked.hitRows(CORPUS, [1, 3, 4], { unit: "chunk", maxCharacters: 1_000, vector: true }));
     expect(rows.toSorted((x, y) => x.chunkNo - y.chunkNo)).toEqual([
       {
         ...{
@@ -317,7 +318,7 @@ describe("a hit's row", () => {
     ["the text alone", { maxCharacters: 3, vector: false }, ["new", undefined]],
     ["the vector alone", { maxCharacters: 0, vector: true }, [undefined, expect.any(Array)]],
   ])("shows %s when asked so", async (_, show, expected) => {
-    const [row] = await read(recall.hitRows(CORPUS, [4], { unit: "chunk", ...show }));
+    const [row] = await read(ranked.hitRows(CORPUS, [4], { unit: "chunk", ...show }));
     expect([row?.text, row?.vector]).toEqual(expected);
   });
 });
@@ -331,19 +332,19 @@ test.each([
   ["document", [4, 3], 23, [4, 3]],
   ["document", [4, 3], 22, [4]],
 ] as const)("of %ss %j, %i characters are the texts of %j", async (unit, chunkNos, maxCharacters, expected) => {
-  const rows = await read(recall.hitRows(CORPUS, chunkNos, { unit, maxCharacters, vector: false }));
+  const rows = await read(ranked.hitRows(CORPUS, chunkNos, { unit, maxCharacters, vector: false }));
   const withText = new Set(rows.filter(({ text }) => text !== undefined).map(({ chunkNo }) => chunkNo));
   expect(chunkNos.filter((chunkNo) => withText.has(chunkNo))).toEqual(expected);
 });
 
 test("a chunk's context comes with its text, and with what a reranker reads", async () => {
   const contexts = async (maxCharacters: number) => {
-    const rows = await read(recall.hitRows(CORPUS, [2, 3, 4], { unit: "chunk", maxCharacters, vector: false }));
+    const rows = await read(ranked.hitRows(CORPUS, [2, 3, 4], { unit: "chunk", maxCharacters, vector: false }));
     return rows.toSorted((x, y) => x.chunkNo - y.chunkNo).map((row) => row.context);
   };
   expect(await contexts(1_000)).toEqual([undefined, 'about {"basalt"} \u{1F600}', undefined]);
   expect(await contexts(0)).toEqual([undefined, undefined, undefined]);
-  const passages = await read(recall.chunkPassages(CORPUS, [2, 3, 4]));
+  const passages = await read(ranked.chunkPassages(CORPUS, [2, 3, 4]));
   expect(passages.toSorted((x, y) => x.chunkNo - y.chunkNo).map(({ value }) => value)).toEqual([
     "title of b\n\u{1F600} amber",
     'title of b\nabout {"basalt"} \u{1F600}\nbasalt',

@@ -47,6 +47,7 @@ import {
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import { rewriteDocuments, selectAnswering, selectQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
 import { lockQuotas, selectKept, selectOwnQuotas } from "../../src/sql/quotas.ts";
+import { chunkDates, chunkPassages, chunkVectors, hitRows } from "../../src/sql/ranked-chunks.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -56,15 +57,11 @@ import {
   insertRankedList,
 } from "../../src/sql/ranked-lists.ts";
 import {
-  chunkDates,
-  chunkPassages,
   chunksByGraph,
   chunksByNumber,
-  chunkVectors,
   corpusState,
   countPassing,
   estimatePassing,
-  hitRows,
   nearestChunks,
   planAsReader,
   searchGraph,
@@ -438,9 +435,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
 const shown = (value: SqlValue) =>
   value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : JSON.stringify(value);
 
-/** Text, then one comment line per parameter, as the reviewed files have it. */
-const golden = ({ text, values }: Statement<unknown>) =>
-  [text, ...values.map((value, index) => `-- $${index + 1} = ${shown(value)}`), ""].join("\n");
+/** Text, then one comment line per parameter, as the reviewed files have it, and one more where a plan is kept. */
+const golden = ({ text, values, isPlannedOnce }: Statement<unknown>) =>
+  [
+    text,
+    ...values.map((value, index) => `-- $${index + 1} = ${shown(value)}`),
+    ...(isPlannedOnce ? ["-- planned once"] : []),
+    "",
+  ].join("\n");
 
 const cases = Object.entries(STATEMENTS).map(([name, [role, statement]]) => ({ name, role, statement }));
 

@@ -4,3 +4,4 @@ select v.*, c.placement, c.moving_from from pgrcp.corpora c cross join (select v
 -- $3 = "v7-token"
 -- $4 = "acme"
 -- $5 = "papers"
+-- planned once

@@ -3,3 +3,4 @@ select v.*, c.placement, c.moving_from from pgrcp.corpora c cross join (select v
 -- $2 = "papers"
 -- $3 = "acme"
 -- $4 = "papers"
+-- planned once

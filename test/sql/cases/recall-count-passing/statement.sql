@@ -1,7 +1,6 @@
-select count(*) as passing from (select from pgrcp.chunks where tenant_id = $1 and corpus = $2 and placement = $3 and removed_version is null and "f_year" >= $4::bigint and not (($5::text = any ("f_tags")) is true) limit $6) counted
+select count(*) as passing from (select from pgrcp.chunks where tenant_id = $1 and corpus = $2 and placement = 'shared' and removed_version is null and "f_year" >= $3::bigint and not (($4::text = any ("f_tags")) is true) limit $5) counted
 -- $1 = "acme"
 -- $2 = "papers"
--- $3 = "shared"
--- $4 = 2000
--- $5 = "red"
--- $6 = 5001
+-- $3 = 2000
+-- $4 = "red"
+-- $5 = 5001

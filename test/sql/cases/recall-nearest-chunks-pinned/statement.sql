@@ -1,12 +1,12 @@
-select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $5 and v.corpus = $6 and v.token = $7) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10)) order by distance, doc_id, ordinal limit $11
+select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = 'shared' and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $4 and v.corpus = $5 and v.token = $6) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $7 and v.corpus = $8 and v.token = $9)) order by distance, doc_id, ordinal limit $10
 -- $1 = "[0.5,-0.25]"
 -- $2 = "acme"
 -- $3 = "papers"
--- $4 = "shared"
--- $5 = "acme"
--- $6 = "papers"
--- $7 = "v7-token"
--- $8 = "acme"
--- $9 = "papers"
--- $10 = "v7-token"
--- $11 = 10
+-- $4 = "acme"
+-- $5 = "papers"
+-- $6 = "v7-token"
+-- $7 = "acme"
+-- $8 = "papers"
+-- $9 = "v7-token"
+-- $10 = 10
+-- planned once

@@ -1,6 +1,6 @@
-select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = $4 and removed_version is null order by distance, doc_id, ordinal limit $5
+select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = 'shared' and removed_version is null order by distance, doc_id, ordinal limit $4
 -- $1 = "[0.5,-0.25]"
 -- $2 = "acme"
 -- $3 = "papers"
--- $4 = "shared"
--- $5 = 10
+-- $4 = 10
+-- planned once

@@ -1,30 +1,28 @@
-with closed as materialized (select chunk_no >> 12 as block, encode(string_agg(int2send((chunk_no & 4095)::int2), ''::bytea), 'base64') as offsets from pgrcp.chunks where tenant_id = $1 and corpus = $2 and placement = $3 and removed_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $4 and v.corpus = $5 and v.token = $6) group by 1), allowed as materialized (select chunk_no >> 12 as block, encode(string_agg(int2send((chunk_no & 4095)::int2), ''::bytea), 'base64') as offsets from pgrcp.chunks where tenant_id = $7 and corpus = $8 and placement = $9 and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $10 and v.corpus = $11 and v.token = $12) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $13 and v.corpus = $14 and v.token = $15)) and "f_year" >= $16::bigint and not (($17::text = any ("f_tags")) is true) group by 1)
-select 'postings' as kind, term, block, n, case when block in (select block from allowed) or block in (select block from closed) or block = (select v.next_chunk >> 12 from pgrcp.corpus_versions v where v.tenant_id = $18 and v.corpus = $19 and v.token = $20) then encode(packed, 'base64') end as packed, encode(wide, 'base64') as wide from pgrcp.postings
-where tenant_id = $21 and corpus = $22 and term = any($23::text[]) and block <= (select v.next_chunk >> 12 from pgrcp.corpus_versions v where v.tenant_id = $24 and v.corpus = $25 and v.token = $26)
+with closed as materialized (select chunk_no >> 12 as block, encode(string_agg(int2send((chunk_no & 4095)::int2), ''::bytea), 'base64') as offsets from pgrcp.chunks where tenant_id = $1 and corpus = $2 and placement = 'shared' and removed_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $3 and v.corpus = $4 and v.token = $5) group by 1), allowed as materialized (select chunk_no >> 12 as block, encode(string_agg(int2send((chunk_no & 4095)::int2), ''::bytea), 'base64') as offsets from pgrcp.chunks where tenant_id = $6 and corpus = $7 and placement = 'shared' and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $8 and v.corpus = $9 and v.token = $10) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $11 and v.corpus = $12 and v.token = $13)) and "f_year" >= $14::bigint and not (($15::text = any ("f_tags")) is true) group by 1)
+select 'postings' as kind, term, block, n, case when block in (select block from allowed) or block in (select block from closed) or block = (select v.next_chunk >> 12 from pgrcp.corpus_versions v where v.tenant_id = $16 and v.corpus = $17 and v.token = $18) then encode(packed, 'base64') end as packed, encode(wide, 'base64') as wide from pgrcp.postings
+where tenant_id = $19 and corpus = $20 and term = any($21::text[]) and block <= (select v.next_chunk >> 12 from pgrcp.corpus_versions v where v.tenant_id = $22 and v.corpus = $23 and v.token = $24)
 union all select 'closed', null, block, null, offsets, null from closed union all select 'allowed', null, block, null, offsets, null from allowed
 -- $1 = "acme"
 -- $2 = "papers"
--- $3 = "shared"
--- $4 = "acme"
--- $5 = "papers"
--- $6 = "v7-token"
--- $7 = "acme"
--- $8 = "papers"
--- $9 = "shared"
--- $10 = "acme"
--- $11 = "papers"
--- $12 = "v7-token"
--- $13 = "acme"
--- $14 = "papers"
--- $15 = "v7-token"
--- $16 = 2000
--- $17 = "red"
--- $18 = "acme"
--- $19 = "papers"
--- $20 = "v7-token"
--- $21 = "acme"
--- $22 = "papers"
--- $23 = ["cell"]
--- $24 = "acme"
--- $25 = "papers"
--- $26 = "v7-token"
+-- $3 = "acme"
+-- $4 = "papers"
+-- $5 = "v7-token"
+-- $6 = "acme"
+-- $7 = "papers"
+-- $8 = "acme"
+-- $9 = "papers"
+-- $10 = "v7-token"
+-- $11 = "acme"
+-- $12 = "papers"
+-- $13 = "v7-token"
+-- $14 = 2000
+-- $15 = "red"
+-- $16 = "acme"
+-- $17 = "papers"
+-- $18 = "v7-token"
+-- $19 = "acme"
+-- $20 = "papers"
+-- $21 = ["cell"]
+-- $22 = "acme"
+-- $23 = "papers"
+-- $24 = "v7-token"
