@@ -197,12 +197,15 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
 
   test("when every connection is taken, the next caller is told within poolWaitMs", async () => {
     const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, poolWaitMs: 100 }), () => {});
+    const read = () => database.read("reader", accessTo("a"), [run(sql`select`)], limits());
+    // Connecting alone may take longer on a busy machine.
+    await expect.poll(() => read().then(() => "connected", String)).toBe("connected");
     // The only connection waits for this lock for as long as the test has it, so the answer cannot come from a free one.
     await admin.query(run(sql`select pg_advisory_lock(${LOCK})`));
     const slow = database.read("reader", accessTo("a"), [run(sql`select pg_advisory_xact_lock(${LOCK})`)], limits());
     const told = async () => {
       const start = performance.now();
-      await expect(database.read("reader", accessTo("a"), [run(sql`select`)], limits())).rejects.toMatchObject({
+      await expect(read()).rejects.toMatchObject({
         code: ErrorCode.BackendUnavailable,
         data: { retryable: true, retryAfterMs: 100, detail: "every database connection is in use" },
       });
@@ -212,7 +215,7 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     expect(await quickest(800, told)).toBeLessThan(800);
     await admin.query(run(sql`select pg_advisory_unlock(${LOCK})`));
     await slow;
-    await database.read("reader", accessTo("a"), [run(sql`select`)], limits());
+    await read();
     await database.close();
   });
 
@@ -248,13 +251,13 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     );
     const plansOf = async (preparedStatements: boolean) => {
       const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements }), () => {});
-      for (const by of [1, 2, 3]) await database.read("reader", accessTo("a"), [once(by), once(by)], limits());
+      for (const by of [1, 2, 3]) await database.read("reader", accessTo("a"), [once(by)], limits());
       await database.read("reader", accessTo("a"), [once(1), plans], limits());
       const [found] = await database.read("reader", accessTo("a"), [plans], limits());
       await database.close();
       return found;
     };
-    expect(await plansOf(true)).toEqual([{ generic: 6, custom: 1 }]);
+    expect(await plansOf(true)).toEqual([{ generic: 3, custom: 1 }]);
     expect(await plansOf(false)).toEqual([]);
   });
 
