@@ -1,6 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { isSamePlaceAs } from "./place.ts";
-import { compile, type Statement, sql } from "./sql.ts";
+import { compile, plannedOnce, type Statement, sql } from "./sql.ts";
 
 /** What tells how far a replica is, and whether it is one. */
 
@@ -62,15 +62,19 @@ export function versionOnStandby({ corpus, version, pin }: WantedState, position
     pin === undefined
       ? sql``
       : sql` and exists (select from pgrcp.corpus_versions v where v.tenant_id = ${tenantId} and v.corpus = ${name} and v.token = ${pin})`;
-  return compile(
-    sql`select case when not pg_is_in_recovery() or (pg_last_wal_replay_lsn() >= ${position}::pg_lsn) is not true then pgrcp.refuse_read(${REFUSED_AS_LATE}) else coalesce((select c.version from pgrcp.corpora c where c.tenant_id = ${tenantId} and c.corpus = ${name} and c.version >= ${version}::bigint and ${isSamePlaceAs(corpus)}${pinned}), pgrcp.refuse_read(${REFUSED_AS_BEHIND})) end as version`,
-    (row) => row.version as number,
+  return plannedOnce(
+    compile(
+      sql`select case when not pg_is_in_recovery() or (pg_last_wal_replay_lsn() >= ${position}::pg_lsn) is not true then pgrcp.refuse_read(${REFUSED_AS_LATE}) else coalesce((select c.version from pgrcp.corpora c where c.tenant_id = ${tenantId} and c.corpus = ${name} and c.version >= ${version}::bigint and ${isSamePlaceAs(corpus)}${pinned}), pgrcp.refuse_read(${REFUSED_AS_BEHIND})) end as version`,
+      (row) => row.version as number,
+    ),
   );
 }
 
 /** The newest version of a corpus; no row where there is none. */
 export const newestVersion = ({ tenantId, name }: Corpus): Statement<number> =>
-  compile(
-    sql`select c.version from pgrcp.corpora c where c.tenant_id = ${tenantId} and c.corpus = ${name}`,
-    (row) => row.version as number,
+  plannedOnce(
+    compile(
+      sql`select c.version from pgrcp.corpora c where c.tenant_id = ${tenantId} and c.corpus = ${name}`,
+      (row) => row.version as number,
+    ),
   );

@@ -10,3 +10,4 @@ select case when not pg_is_in_recovery() or (pg_last_wal_replay_lsn() >= $1::pg_
 -- $9 = "papers"
 -- $10 = "v7-token"
 -- $11 = "PR002"
+-- planned once

@@ -7,3 +7,4 @@ select case when not pg_is_in_recovery() or (pg_last_wal_replay_lsn() >= $1::pg_
 -- $6 = "shared"
 -- $7 = null
 -- $8 = "PR002"
+-- planned once
