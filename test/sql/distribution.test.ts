@@ -121,23 +121,21 @@ const BESIDE: readonly string[] = [
     "selectGraph",
   ],
   ...["reindexPostings", "selectFilterColumn", "sessionSettings", "tryMaintainerLock", "vacuumPostings"],
+  "plannedIn", // marks what another makes
   "deleteExpired", // makes the statements of that name of each table, all of which are reviewed
 ];
 
 type Asked = Pick<Statement, "text" | "values">;
 
-/** A reviewed file: text, then a comment for each value. */
+/** A reviewed file: text, then a comment for each value, and what else is said of the statement. */
 function reviewed(name: string): Asked {
-  const lines = readFileSync(new URL(`${name}/statement.sql`, CASES), "utf8")
-    .trimEnd()
-    .split("\n");
-  const first = lines.findIndex((line) => line.startsWith("-- $1 = "));
-  const decode = (line: string): SqlValue => {
-    const value = line.replace(/^-- \$\d+ = /, "");
-    return value.startsWith("\\x") ? Buffer.from(value.slice(2), "hex") : (JSON.parse(value) as SqlValue);
-  };
-  if (first < 0) return { text: lines.join("\n"), values: [] };
-  return { text: lines.slice(0, first).join("\n"), values: lines.slice(first).map(decode) };
+  const file = readFileSync(new URL(`${name}/statement.sql`, CASES), "utf8");
+  const values = file
+    .matchAll(/^-- \$\d+ = (.*)$/gm)
+    .map(
+      ([, value = ""]): SqlValue => (value.startsWith("\\x") ? Buffer.from(value.slice(2), "hex") : JSON.parse(value)),
+    );
+  return { text: file.replaceAll(/^-- .*\n/gm, ""), values: [...values] };
 }
 
 /** Filters are conditions, which stand behind a statement's own. */
