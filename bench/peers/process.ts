@@ -22,8 +22,10 @@ export async function startPeerProcess(command: string, args: readonly string[])
     env: { ...process.env, RUST_LOG: "error" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  process.once("exit", () => child.kill("SIGKILL"));
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  void ended.then(() => process.off("exit", kill));
   let output = "";
   child.once("error", ({ message }) => {
     output += message;
@@ -51,7 +53,7 @@ export async function startPeerProcess(command: string, args: readonly string[])
       ).then(() => {}),
     async stop() {
       // None of them has anything to lose, and one that is asked waits for its connections.
-      child.kill("SIGKILL");
+      kill();
       await ended;
     },
   };
