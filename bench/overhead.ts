@@ -87,7 +87,7 @@ export async function measureOverhead(
 }
 
 const urlOf = ({ database }: BenchServer): string => database.config.database.url ?? "";
-export const readerOf = (server: BenchServer) =>
+const readerOf = (server: BenchServer) =>
   new pg.Client(connectionOf(urlOf(server), server.database.config.database.reader));
 
 export async function fill(server: BenchServer, token: string, chunks: number): Promise<void> {
@@ -99,7 +99,7 @@ export async function fill(server: BenchServer, token: string, chunks: number): 
 }
 
 /** The statements that the retrieve sends, one batch after the other, on a bare connection. */
-export async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
+async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
   const corpus = {
     tenantId: TENANT,
     name: "default" as CorpusName,
