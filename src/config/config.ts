@@ -219,7 +219,7 @@ const retention = z
 const maintenance = z
   .strictObject({
     graph: z
-      .strictObject({ m: z.int().min(2).max(100).default(16), efConstruction: z.int().min(4).max(1_000).default(64) })
+      .strictObject({ m: z.int().min(2).max(100).default(32), efConstruction: z.int().min(4).max(1_000).default(128) })
       .prefault({}),
     buildMemoryMb: positive.max(2_097_151).default(512),
     buildWorkers: z.int().min(0).max(1_024).default(0),
