@@ -2,6 +2,7 @@ import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { Unit } from "../protocol/wire.ts";
 import { isIn, plannedIn } from "./place.ts";
 import { compile, identifier, type Sql, type Statement, sql } from "./sql.ts";
+import { readVector } from "./vector-literal.ts";
 
 /** What the stages after recall read of the chunks that it found. Each statement names its tenant itself. */
 
@@ -64,7 +65,7 @@ export function chunkVectors(corpus: Corpus, chunkNos: readonly number[]): State
       sql`select c.chunk_no, c.embedding::text as vector from pgrcp.chunks c where ${byNumber(corpus, chunkNos)}`,
       (row) => ({
         chunkNo: row.chunk_no as number,
-        value: Float32Array.from(JSON.parse(row.vector as string) as number[]),
+        value: Float32Array.from(readVector(row.vector as string)),
       }),
     ),
   );
@@ -133,7 +134,7 @@ export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFi
         end: row.end_offset as number,
         text: (row.body as string | null) ?? undefined,
         context: (row.context as string | null) || undefined,
-        vector: row.vector === null ? undefined : (JSON.parse(row.vector as string) as number[]),
+        vector: row.vector === null ? undefined : readVector(row.vector as string),
         title: (row.title as string | null) ?? undefined,
         uri: (row.uri as string | null) ?? undefined,
         source: row.source as string,

@@ -1,3 +1,5 @@
+import pgvector from "pgvector";
+
 /** Digits that tell every number of half precision from its neighbours. */
 const DIGITS = 5;
 
@@ -20,4 +22,11 @@ export function vectorLiteral(vector: Float32Array): string {
     numbers.push(spelling);
   }
   return `[${numbers.join(",")}]`;
+}
+
+/** A vector as pgvector writes it. */
+export function readVector(text: string): readonly number[] {
+  const vector = pgvector.fromSql(text);
+  if (!Array.isArray(vector)) throw new Error("the database wrote something else than a vector");
+  return vector;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { vectorLiteral } from "../../src/sql/vector-literal.ts";
+import { readVector, vectorLiteral } from "../../src/sql/vector-literal.ts";
 
 test("a vector is spelt in half precision, in digits that are read as the same number again", () => {
   // 0.1 lies between 0.09998 and 0.10004, in steps of 2^-14; the smallest of all is 2^-24.
@@ -11,7 +11,7 @@ test("every number of half precision is read as itself again", () => {
     Number.isFinite,
   );
 
-  const read = JSON.parse(vectorLiteral(Float32Array.from(halves))) as number[];
+  const read = readVector(vectorLiteral(Float32Array.from(halves)));
 
   expect(halves.findIndex((half, index) => half + 0 !== Math.f16round(read[index] ?? Number.NaN))).toBe(-1);
 });
