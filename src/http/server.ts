@@ -65,6 +65,8 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
     // The target is read undecoded, by readTarget alone; Fastify's router sees only the name of what it leads to.
     rewriteUrl: ({ url }) => `/${targetOf(url ?? "").kind}`,
     return503OnClosing: false,
+    // What closes takes as long as the grace, which may be longer than Fastify waits.
+    pluginTimeout: 0,
   });
   const onError = answerError(observe);
   server.setErrorHandler((error, _request, reply) => onError(error, reply));

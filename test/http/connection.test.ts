@@ -67,6 +67,17 @@ describe("closing the server", () => {
     expect(await cancelled).toMatchObject({ code: -32006 });
   });
 
+  test("closes cleanly after a grace that is longer than Fastify gives a plugin", async () => {
+    const { handler, started } = watched(forever);
+    const shutdownGraceMs = 11_000;
+    server = await startRcpServer({ config: { server: { shutdownGraceMs } }, handlers: { retrieve: handler } });
+    const running = server.call("retrieve").catch((error: Error) => error);
+    await started;
+
+    await expect(server.close()).resolves.toBeUndefined();
+    expect(await running).toBeInstanceOf(Error);
+  });
+
   test("is not ready from the moment it drains, and goes on answering over the connections that there are", async () => {
     server = await startRcpServer();
     const readyz = () => server.send({ method: "GET", path: "/readyz" });
