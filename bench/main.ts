@@ -6,12 +6,16 @@ import { measureIngest } from "./ingest.ts";
 import { measureMatrix } from "./matrix.ts";
 import { measureOverhead } from "./overhead.ts";
 import { measurePeers } from "./peers/measure.ts";
+import { reportToMarkdown, writeResults } from "./report.ts";
 import { measureRls } from "./rls.ts";
+import { startRun } from "./run.ts";
 import { measureSparse } from "./sparse.ts";
 
 /**
- * `npm run bench`: what is measured, beside the raw database in the same run. JSON on standard output, progress on standard error.
+ * `npm run bench`: what is measured, beside the raw database in the same run. Tables on standard output, progress on standard error.
  *
+ *     --json                  JSON on standard output instead, and nothing else
+ *     --out=<folder>          JSON, tables and plots as files in this folder, too
  *     --quick                 under a quarter of an hour: corpora of up to 40,000 chunks
  *     --only=recall,sparse    only these steps
  *     --sentences=<folder>    a test collection whose sentences the corpora of 10,000 and 40,000 chunks are made of; they are embedded
@@ -21,7 +25,8 @@ import { measureSparse } from "./sparse.ts";
  *                             default
  */
 
-if (process.env.PGRCP_TEST_DATABASE_URL === undefined) {
+const cluster = process.env.PGRCP_TEST_DATABASE_URL;
+if (cluster === undefined) {
   console.error('the bench needs a Postgres of its own: eval "$(scripts/temp-postgres start)"');
   process.exit(2);
 }
@@ -30,6 +35,8 @@ const text = { type: "string" } as const;
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    out: text,
     only: text,
     sentences: text,
     others: text,
@@ -41,6 +48,7 @@ const isQuick = options.quick;
 const LARGE_CHURN = { chunks: 40_000, ownPartitionFrom: 20_000 };
 const SMALL_CHURN = { chunks: 4_000, ownPartitionFrom: 2_000 };
 const startedAt = performance.now();
+const endRun = await startRun(cluster, process.argv.slice(2));
 
 function report(line: string): void {
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
@@ -78,7 +86,7 @@ const recall = await step("recall", "recall by size, filter and topic", () =>
 const rls = await step("rls", "the same statements with policies and without", () =>
   measureRls([100, 1_000, 10_000, 40_000], { rounds: isQuick ? 10 : 50, report }),
 );
-const tenantGrowth = await step("growth", "a small tenant among few and many", () =>
+const growth = await step("growth", "a small tenant among few and many", () =>
   measureTenantGrowth(isQuick ? [10, 100] : [10, 1_000], { rounds: isQuick ? 20 : 100, report }),
 );
 const churn = await step("churn", "all documents replaced five times, nine tenths deleted", () =>
@@ -110,7 +118,8 @@ const peers = await step("peers", "beside what one might use in its place", () =
   }),
 );
 const figures = {
-  ...{ overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
-  ...{ recall, rls, tenantGrowth, churn, ingest, peers },
+  ...{ run: endRun(), overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
+  ...{ recall, rls, growth, churn, ingest, peers },
 };
-console.log(JSON.stringify(figures, null, 2));
+if (options.out !== undefined) report(`written to ${await writeResults(options.out, figures)}`);
+process.stdout.write(options.json ? `${JSON.stringify(figures, null, 2)}\n` : reportToMarkdown(figures));
