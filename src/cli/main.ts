@@ -48,7 +48,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "corpora",
-    summary: "create and list corpora",
+    summary: "create and list corpora, and set their language",
     load: async () => (await import("./corpora.ts")).registerCorpora,
   },
   {
