@@ -182,7 +182,7 @@ const retrieval = z
     fusion: z
       .strictObject({
         method: z.enum(["rrf", "weighted", "convex"]).default("convex"),
-        /** The dense share of convex fusion, 0 to 1; chosen by measurement, see the README. */
+        /** The dense share of convex fusion, 0 to 1; chosen by measurement, see bench/README.md. */
         alpha: z.number().min(0).max(1).default(0.75),
         rrfK: z.number().min(0).default(60),
       })
