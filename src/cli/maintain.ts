@@ -109,6 +109,11 @@ function show(event: PlacingEvent, progress: Progress): void {
       progress.update(done / total, `${nameOf(corpus.tenantId, corpus.corpus)}: ${done} of ${total} chunks`);
       break;
     }
+    case "failed":
+      progress.line(
+        `${nameOf(event.corpus.tenantId, event.corpus.corpus)}: failed, as told at the end; the others go on`,
+      );
+      break;
     case "building":
       progress.line(
         `${nameOf(event.corpus.tenantId, event.corpus.corpus)}: building a graph over ${event.chunks} chunks`,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { AdminConnection } from "../db/admin-connection.ts";
+import { endsConnection } from "../db/pg-errors.ts";
 import type { CorpusKey } from "../sql/documents.ts";
 import { lockCorpus } from "../sql/documents.ts";
 import * as partitions from "../sql/partitions.ts";
@@ -34,7 +35,8 @@ export interface Placed {
 export type PlacingEvent =
   | { readonly kind: "cleaned"; readonly what: "index" | "partition" }
   | { readonly kind: "moving"; readonly corpus: CorpusKey; readonly done: number; readonly total: number }
-  | { readonly kind: "building"; readonly corpus: CorpusKey; readonly chunks: number };
+  | { readonly kind: "building"; readonly corpus: CorpusKey; readonly chunks: number }
+  | { readonly kind: "failed"; readonly corpus: CorpusKey };
 
 export interface PlacingOptions {
   readonly settings: PlacingSettings;
@@ -48,28 +50,42 @@ export interface PlacingOptions {
  * from corpora that became small. Reads and writes go on. What an earlier run left half done is gone on with or cleaned up first.
  *
  * @param admin a direct connection with the operator's login, which becomes the owner: its session is the maintainer's lock
- * @throws Refusal when another maintainer is at work
+ * @throws Refusal when another maintainer is at work; when all others are done, what the first corpus failed with that could not be done
  */
 export async function* placeCorpora(admin: AdminConnection, options: PlacingOptions): AsyncIterable<Placed> {
-  const { settings, signal } = options;
+  const { settings, report } = options;
   for (const statement of partitions.sessionSettings(settings.buildMemoryMb, settings.buildWorkers))
     await admin.query(statement);
   const [isMine] = await admin.query(partitions.tryMaintainerLock);
   if (isMine !== true) throw new Refusal("another maintainer is at work in this database", "wait until it is done");
   await cleanUp(admin, options);
+  const failures: unknown[] = [];
   for (const { tenantId, corpus } of await admin.query(partitions.selectPlacedCorpora(settings.ownPartitionFrom))) {
-    const itself = partitions.selectPlacedCorpora(settings.ownPartitionFrom, { tenantId, corpus });
-    for (let last: Step["kind"] | undefined; signal?.aborted !== true; ) {
-      const [now] = await admin.query(itself);
-      const step = now === undefined ? undefined : nextStep(now, settings);
-      // A build that changes nothing would be a build without end.
-      if (now === undefined || step === undefined || step.kind === last) break;
-      last = step.kind;
-      const done = await take(admin, step, now, options);
-      if (done !== undefined) yield done;
+    try {
+      yield* placeCorpus(admin, { tenantId, corpus }, options);
+    } catch (error) {
+      if (endsConnection(error)) throw error;
+      failures.push(error);
+      report?.({ kind: "failed", corpus: { tenantId, corpus } });
     }
   }
   await dropUnused(admin, options);
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Step after step, until the corpus is where it belongs. */
+async function* placeCorpus(admin: AdminConnection, corpus: CorpusKey, options: PlacingOptions): AsyncIterable<Placed> {
+  const { settings, signal } = options;
+  const itself = partitions.selectPlacedCorpora(settings.ownPartitionFrom, corpus);
+  for (let last: Step["kind"] | undefined; signal?.aborted !== true; ) {
+    const [now] = await admin.query(itself);
+    const step = now === undefined ? undefined : nextStep(now, settings);
+    // A build that changes nothing would be a build without end.
+    if (now === undefined || step === undefined || step.kind === last) return;
+    last = step.kind;
+    const done = await take(admin, step, now, options);
+    if (done !== undefined) yield done;
+  }
 }
 
 async function cleanUp(admin: AdminConnection, options: PlacingOptions): Promise<void> {

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addColumn } from "../../src/db/filter-columns.ts";
 import { migrate } from "../../src/db/migrator.ts";
 import { examine } from "../../src/db/self-test.ts";
+import type { PlacingEvent } from "../../src/maintenance/place-corpora.ts";
 import { columnValue } from "../../src/plan/check-meta.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
+import type { CorpusKey } from "../../src/sql/documents.ts";
 import { identifier, sql } from "../../src/sql/sql.ts";
 import { limits, rows, run } from "../db/rows.ts";
 import { accessTo } from "../support/access.ts";
@@ -216,6 +218,26 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("on Postgres",
     expect(index?.valid).toBe(true);
     expect(index?.indexed).toBe(index?.partitions);
     expect(index?.partitions).toBeGreaterThan(2);
+  });
+
+  test("a corpus that cannot be done does not keep others waiting, and is told of when they are done", async () => {
+    const [one, other] = [await filled(310), await filled(310)];
+    const [first, second] =
+      one.tenantId < other.tenantId ? [one.tenantId, other.tenantId] : [other.tenantId, one.tenantId];
+    // No graph of that can be built over its vectors of 32 numbers.
+    const setDimension = (dimension: number) =>
+      opened.admin.query(run(sql`update pgrcp.corpora set dimension = ${dimension} where tenant_id = ${first}`));
+    await setDimension(33);
+    const failed: CorpusKey[] = [];
+    const report = (event: PlacingEvent) => void (event.kind === "failed" && failed.push(event.corpus));
+
+    await expect(place(opened, { report })).rejects.toThrow("expected 33 dimensions, not 32");
+
+    expect(failed).toEqual([{ tenantId: first, corpus: "default" }]);
+    expect(await placeOf(opened.admin, first)).toMatchObject({ movingFrom: null, graphChunks: null });
+    expect(await placeOf(opened.admin, second)).toMatchObject({ graphChunks: 310 });
+    await setDimension(32);
+    expect(await place(opened)).toMatchObject([{ tenant: first, did: "built its graph" }]);
   });
 
   test("only one maintainer works in a database", async () => {
