@@ -19,7 +19,7 @@ export const CURSOR_TENANT: { readonly site: number; readonly patch: Patch } = {
 export const ONE_LOGIN_PATCHES: readonly Patch[] = [
   {
     file: "src/db/postgres-database.ts",
-    find: "connectionOf(url, config.database[role])",
+    find: "connectionOf(at, config.database[role])",
     replace: "{ connectionString: config.database.migrateUrl ?? url }",
     times: 1,
   },
