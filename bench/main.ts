@@ -65,11 +65,14 @@ const size = (chunks: number): string => chunks.toLocaleString("en");
 const overhead = await step("overhead", `retrieve beside the same SQL, ${size(10_000)} chunks`, () =>
   measureOverhead(10_000, isQuick ? { rounds: 30, seconds: 3 } : { rounds: 200, seconds: 10 }),
 );
-const sparse = [];
-for (const chunks of isQuick ? [1_000, 40_000] : [1_000, 40_000, 1_000_000]) {
-  const rounds = isQuick ? 10 : 40;
-  sparse.push(await step("sparse", `sparse recall, ${size(chunks)} chunks`, () => measureSparse(chunks, { rounds })));
-}
+const sparse = await step("sparse", "sparse recall by corpus size", async () => {
+  const sizes = [];
+  for (const chunks of isQuick ? [1_000, 40_000] : [1_000, 40_000, 1_000_000]) {
+    report(`${size(chunks)} chunks`);
+    sizes.push(await measureSparse(chunks, { rounds: isQuick ? 10 : 40 }));
+  }
+  return sizes;
+});
 const compaction = await step("compaction", "the index of words of chunks that were written one at a time", () =>
   measureCompaction(isQuick ? 1_000 : 4_096),
 );
@@ -118,7 +121,7 @@ const peers = await step("peers", "beside what one might use in its place", () =
   }),
 );
 const figures = {
-  ...{ run: endRun(), overhead, sparse: sparse.filter((figure) => figure !== undefined), compaction },
+  ...{ run: endRun(), overhead, sparse, compaction },
   ...{ recall, rls, growth, churn, ingest, peers },
 };
 if (options.out !== undefined) report(`written to ${await writeResults(options.out, figures)}`);

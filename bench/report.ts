@@ -88,7 +88,7 @@ const blocksOf = <Name extends Step>(
   title,
   blocks(figures) {
     const some = figures[name];
-    return some === undefined || (Array.isArray(some) && some.length === 0) ? [] : render(some);
+    return some === undefined ? [] : render(some);
   },
 });
 

@@ -21,7 +21,6 @@ const FIGURES: Figures = {
     chunks: 10_000,
     ...{ pingMs: 0.5, retrieveMs: 12.5, sameSqlMs: 10, plainSqlMs: 4, retrieveRate: 300, sameSqlRate: 1_200 },
   },
-  sparse: [],
   rls: [
     ...[100, 1_000].map((chunks) => ({
       ...{ statements: "dense | exact", chunks, withPoliciesMs: 1.05, withoutMs: 1, withPoliciesAgainMs: 1.05 },
