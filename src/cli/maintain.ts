@@ -111,7 +111,7 @@ function show(event: PlacingEvent, progress: Progress): void {
     }
     case "failed":
       progress.line(
-        `${nameOf(event.corpus.tenantId, event.corpus.corpus)}: failed, as told at the end; the others go on`,
+        `${nameOf(event.corpus.tenantId, event.corpus.corpus)}: failed; the others go on, and what the first failed with is told at the end`,
       );
       break;
     case "building":
