@@ -1,12 +1,10 @@
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
-import { type BatchStatement, runBatch } from "../src/db/batch.ts";
 import { connectionOf } from "../src/db/pools.ts";
-import { statementNames } from "../src/db/statement-names.ts";
 import { hitRows } from "../src/sql/ranked-chunks.ts";
 import { corpusState, nearestChunks } from "../src/sql/recall.ts";
-import type { Statement } from "../src/sql/sql.ts";
 import { testEmbeddingModel } from "../test/support/test-embedding.ts";
+import { readAs } from "./read-as.ts";
 import { type BenchServer, startBenchServer } from "./server.ts";
 import { interleaved, median, throughput } from "./statistics.ts";
 
@@ -112,19 +110,13 @@ async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
   );
   if (vector === undefined) throw new Error("the model gives a vector for each text");
   const at = { pin: undefined };
-  const access = {
-    text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true), set_config('plan_cache_mode', 'force_generic_plan', true)",
-    values: [TENANT],
-  };
-  const recall = nearestChunks(corpus, at, vector, {}, 100) as Statement<{ chunkNo: number }>;
-  const nameOf = statementNames();
-  const named = ({ text, values }: BatchStatement): BatchStatement => ({ text, values, name: nameOf(text) });
+  const recall = nearestChunks(corpus, at, vector, {}, 100);
   return async (client) => {
-    const [, , rows = []] = await runBatch(client, [access, corpusState(corpus, at), recall].map(named));
+    const [, rows = []] = await readAs(client, TENANT, [corpusState(corpus, at), recall]);
     const best = rows.slice(0, K).map((row) => row.chunk_no as number);
     if (best.length !== K) throw new Error(`the statement found ${best.length} chunks`);
     const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    const [, hits = []] = await runBatch(client, [access, hitRows(corpus, best, show)].map(named));
+    const [hits = []] = await readAs(client, TENANT, [hitRows(corpus, best, show)]);
     if (hits.length !== K) throw new Error(`the statement found ${hits.length} hits`);
   };
 }

@@ -1,7 +1,6 @@
 import { loadavg } from "node:os";
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
-import { runBatch } from "../src/db/batch.ts";
 import { connectionOf } from "../src/db/pools.ts";
 import type { ResolvedFilter } from "../src/plan/filter.ts";
 import { hitRows } from "../src/sql/ranked-chunks.ts";
@@ -10,14 +9,15 @@ import { postingsOfTerms } from "../src/sql/recall-sparse.ts";
 import type { Statement } from "../src/sql/sql.ts";
 import { fillZipfCorpus, wordsIn } from "../test/support/zipf-corpus.ts";
 import { FIELDS } from "./filters.ts";
+import { readAs } from "./read-as.ts";
 import { fillCorpus, type Matrix, openMatrix } from "./recall.ts";
 import { connectAsOwner } from "./server.ts";
 import { interleaved, median } from "./statistics.ts";
 import { syntheticVectors } from "./vectors.ts";
 
 /**
- * What Row Level Security costs: the statements of a retrieve sent by the reader's login, and the same ones by a login with the same rights
- * and settings that no policy holds for.
+ * What Row Level Security costs: the statements of a retrieve sent by the reader's login as the server sends them, and the same ones by a
+ * login with the same rights and settings that no policy holds for.
  */
 
 const K = 10;
@@ -77,7 +77,7 @@ export async function measureRls(
       const corpus = { tenantId, name: "default" as CorpusName, placement: "shared" } as Corpus;
       const words = [0.3, 0.05, 0.02, 0.01].map((part) => wordsIn(part, 1)[0] ?? "");
       await measure("sparse, four words", chunks, async (client) => {
-        await runBatch(client, [accessOf(tenantId), postingsOfTerms(corpus, { pin: undefined }, words, {})]);
+        await readAs(client, tenantId, [postingsOfTerms(corpus, { pin: undefined }, words, {})]);
       });
     }
     return figures;
@@ -101,11 +101,6 @@ async function makeBypass(owner: pg.Client): Promise<void> {
     await owner.query(`alter role ${ROLE} set ${setting.slice(0, at)} = '${setting.slice(at + 1)}'`);
   }
 }
-
-const accessOf = (tenantId: TenantId) => ({
-  text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true), set_config('statement_timeout', '30000', true)",
-  values: [tenantId],
-});
 
 /** A dense retrieve's statements, in its two batches, for each way in which chunks are found. */
 async function denseKinds(matrix: Matrix, owner: pg.Client, chunks: number) {
@@ -132,11 +127,11 @@ async function denseKinds(matrix: Matrix, owner: pg.Client, chunks: number) {
     chunksByGraph(corpus, vector, undefined, CANDIDATES),
   ];
   const send = (statements: readonly Statement<unknown>[]) => async (client: pg.Client) => {
-    const found = await runBatch(client, [accessOf(tenantId), corpusState(corpus, at), ...statements]);
+    const found = await readAs(client, tenantId, [corpusState(corpus, at), ...statements]);
     const best = (found.at(-1) ?? []).slice(0, K).map((row) => row.chunk_no as number);
     if (best.length !== K) throw new Error(`the statements found ${best.length} chunks`);
     const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    await runBatch(client, [accessOf(tenantId), hitRows(corpus, best, show)]);
+    await readAs(client, tenantId, [hitRows(corpus, best, show)]);
   };
   return new Map([
     ["dense, exact", send(exact())],

@@ -1,10 +1,9 @@
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
-import { runBatch } from "../src/db/batch.ts";
 import { connectionOf } from "../src/db/pools.ts";
-import { statementNames } from "../src/db/statement-names.ts";
 import { postingsOfTerms } from "../src/sql/recall-sparse.ts";
 import { fillZipfCorpus, wordsIn } from "../test/support/zipf-corpus.ts";
+import { readAs } from "./read-as.ts";
 import { startBenchServer } from "./server.ts";
 import { interleaved, median, quantile } from "./statistics.ts";
 
@@ -37,7 +36,6 @@ export async function measureSparse(chunks: number, { rounds }: { readonly round
   const server = await startBenchServer({ dimension: 32 });
   const { config, operator, admin } = server.database;
   const client = new pg.Client(connectionOf(config.database.url ?? "", config.database.reader));
-  const nameOf = statementNames();
   try {
     await client.connect();
     await fillZipfCorpus(operator, TENANT, chunks);
@@ -66,8 +64,7 @@ export async function measureSparse(chunks: number, { rounds }: { readonly round
           },
           sameRows: async () => {
             asked++;
-            const { text, values } = postingsOfTerms(CORPUS, { pin: undefined }, words(), {});
-            await runBatch(client, [ACCESS, { text, values, name: nameOf(text) }]);
+            await readAs(client, TENANT, [postingsOfTerms(CORPUS, { pin: undefined }, words(), {})]);
           },
         },
         { rounds, perRound: 5 },
@@ -86,8 +83,3 @@ export async function measureSparse(chunks: number, { rounds }: { readonly round
 }
 
 const CORPUS = { tenantId: TENANT, name: "default" as CorpusName, placement: "shared" } as Corpus;
-
-const ACCESS = {
-  text: "select set_config('pgrcp.tenant_id', $1, true), set_config('pgrcp.credentials', 'read', true)",
-  values: [TENANT],
-};
