@@ -1,5 +1,6 @@
 import type { ChurnStage } from "./churn.ts";
 import type { CompactionFigures } from "./compaction.ts";
+import { type Failure, isFailure } from "./failure.ts";
 import type { GrowthFigures } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { MatrixFigures } from "./matrix.ts";
@@ -9,19 +10,28 @@ import type { RlsFigures } from "./rls.ts";
 import type { Run } from "./run.ts";
 import type { SparseFigures } from "./sparse.ts";
 
-/** What a run of the bench measured; steps that were not asked for are absent. */
-export interface Figures {
-  readonly run: Run;
-  readonly overhead?: Overhead | undefined;
-  readonly sparse?: readonly SparseFigures[] | undefined;
-  readonly compaction?: CompactionFigures | undefined;
-  readonly recall?: MatrixFigures | undefined;
-  readonly rls?: readonly RlsFigures[] | undefined;
-  readonly growth?: readonly GrowthFigures[] | undefined;
-  readonly churn?: readonly ChurnStage[] | undefined;
-  readonly ingest?: IngestFigures | undefined;
-  readonly peers?: PeersFigures | undefined;
+/** What each step measures. */
+export interface StepFigures {
+  readonly overhead: Overhead;
+  readonly sparse: readonly SparseFigures[];
+  readonly compaction: CompactionFigures;
+  readonly recall: MatrixFigures;
+  readonly rls: readonly RlsFigures[];
+  readonly growth: readonly GrowthFigures[];
+  readonly churn: readonly ChurnStage[];
+  readonly ingest: IngestFigures;
+  readonly peers: PeersFigures;
 }
 
 /** As `--only` calls it. */
-export type Step = keyof Omit<Figures, "run">;
+export type Step = keyof StepFigures;
+
+/** Steps that were not asked for are absent. */
+export type Measured = { readonly [Name in Step]?: StepFigures[Name] | Failure };
+
+/** What a run of the bench measured. */
+export type Figures = { readonly run: Run } & Measured;
+
+/** @returns the figures of those steps that did not fail */
+export const withoutFailures = (figures: Measured): Partial<StepFigures> =>
+  Object.fromEntries(Object.entries(figures).filter(([, step]) => !isFailure(step)));

@@ -1,4 +1,4 @@
-import type { Figures, Step } from "./figures.ts";
+import { type Figures, type Step, withoutFailures } from "./figures.ts";
 import type { Axis, Plot, Series } from "./plot.ts";
 import { TOPICS } from "./vectors.ts";
 
@@ -14,7 +14,8 @@ export interface DrawnPlot {
 }
 
 /** @returns those of which there are figures */
-export function plots({ sparse, recall, rls, peers }: Figures): DrawnPlot[] {
+export function plots(figures: Figures): DrawnPlot[] {
+  const { sparse, recall, rls, peers } = withoutFailures(figures);
   const all: DrawnPlot[] = [];
   const add = (step: Step, title: string, y: Axis, series: readonly Series[]) => {
     if (series.length > 0) all.push({ step, plot: { title, x: CHUNKS, y, series } });

@@ -2,7 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChurnStage } from "./churn.ts";
 import type { CompactionFigures } from "./compaction.ts";
-import type { Figures, Step } from "./figures.ts";
+import { isFailure } from "./failure.ts";
+import type { Figures, Step, StepFigures } from "./figures.ts";
 import type { GrowthFigures } from "./growth.ts";
 import type { IngestFigures, Reader } from "./ingest.ts";
 import type { MatrixFigures } from "./matrix.ts";
@@ -49,7 +50,7 @@ export function reportToMarkdown(
 }
 
 function runBlocks(run: Run): string[] {
-  const { startedAt, endedAt, cores, load } = run;
+  const { startedAt, endedAt, cores, load, seconds } = run;
   const minutes = Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 60_000);
   return [
     `# Bench of ${startedAt.slice(0, 16).replace("T", " ")} UTC`,
@@ -67,6 +68,12 @@ function runBlocks(run: Run): string[] {
           "load",
           `${decimals(load.start, 1)} at the start, ${decimals(load.end, 1)} at the end; above ${cores} processes waited for a core`,
         ],
+        [
+          "steps",
+          Object.entries(seconds)
+            .map(([step, some]) => `${step} ${count(some)} s`)
+            .join(", "),
+        ],
       ],
     ),
   ];
@@ -82,13 +89,14 @@ interface StepReport {
 const blocksOf = <Name extends Step>(
   name: Name,
   title: string,
-  render: (figures: NonNullable<Figures[Name]>) => string[],
+  render: (figures: StepFigures[Name]) => string[],
 ): StepReport => ({
   name,
   title,
   blocks(figures) {
     const some = figures[name];
-    return some === undefined ? [] : render(some);
+    if (some === undefined) return [];
+    return isFailure(some) ? [`Not measured: ${some.failure}`] : render(some as StepFigures[Name]);
   },
 });
 
@@ -281,7 +289,7 @@ function peersBlocks({ data, contenders, notRun, sizes }: PeersFigures): string[
       ),
       `${count(questions)} questions, tenants of this size: ${count(tenants)}. Load ${decimals(load, 1)}.`,
     ]),
-    ...Object.entries(notRun).map(([name, why]) => `${name}: ${why.replaceAll(/\s+/g, " ")}`),
+    ...Object.entries(notRun).map(([name, why]) => `${name}: ${why}`),
   ];
 }
 

@@ -22,10 +22,15 @@ export interface Run {
   readonly commit: string;
   /** Of the machine, over the last minute: what else it had to do is in it, too. */
   readonly load: { readonly start: number; readonly end: number };
+  /** That each step took, in their order. */
+  readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** @param url of the cluster that is measured on @returns to be called at the end */
-export async function startRun(url: string, options: readonly string[]): Promise<() => Run> {
+/** @param url of the cluster that is measured on @returns to be called with the seconds of the steps so far */
+export async function startRun(
+  url: string,
+  options: readonly string[],
+): Promise<(seconds: Readonly<Record<string, number>>) => Run> {
   const start = loadavg()[0] ?? 0;
   const startedAt = new Date().toISOString();
   const facts = {
@@ -37,12 +42,13 @@ export async function startRun(url: string, options: readonly string[]): Promise
     ...(await serverOf(url)),
     commit: await commit(),
   };
-  return () => ({
+  return (seconds) => ({
     options: options.map((option) => option.replace(/=.*\/(?=.)/, "=")).join(" "),
     startedAt,
     endedAt: new Date().toISOString(),
     ...facts,
     load: { start, end: loadavg()[0] ?? 0 },
+    seconds,
   });
 }
 

@@ -65,6 +65,9 @@ export async function startBenchServer({ dimension, model, fields, config }: Ben
   const asOperator = { ...settings.database, operator: database.config.database.operator };
   await writeFile(operatorFile, JSON.stringify({ ...settings, database: asOperator }));
   const server = startServer(configFile, folder, {});
+  const kill = () => server.kill("SIGKILL");
+  process.once("exit", kill);
+  void server.ended.then(() => process.off("exit", kill));
   const url = await server.ready;
   const { port } = new URL(url);
   const operate = async (...command: readonly string[]): Promise<string> => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { reasonOf } from "../failure.ts";
 import { interleaved, median, quantile, throughput } from "../statistics.ts";
 import { openChroma } from "./chroma.ts";
 import { installNodePeers, installPythonPeers } from "./install.ts";
@@ -122,7 +123,8 @@ export async function openContest(options: PeersOptions): Promise<Contest> {
         closing.push(...opened.map((peer) => () => peer.close()));
         report(`${name} is filled`);
       } catch (error) {
-        notRun[name] = `not run: ${(error as Error).message}`;
+        console.error(error);
+        notRun[name] = `not run: ${reasonOf(error)}`;
         report(`${name}: ${notRun[name]}`);
       }
     };

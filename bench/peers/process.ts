@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import http from "node:http";
 import { type AddressInfo, createServer } from "node:net";
+import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A peer's server as a child process, and calls of it. */
@@ -40,7 +41,7 @@ export async function startPeerProcess(command: string, args: readonly string[])
       if (found !== undefined) return found;
       await sleep(POLL_MS);
     }
-    throw new Error(`${command} does not get ready:\n${output}`);
+    throw new Error(`${basename(command)} does not get ready:\n${output}`);
   };
   return {
     printed: (pattern) => until(() => pattern.exec(output)?.[1]),

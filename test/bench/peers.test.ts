@@ -1,5 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { installNodePeers } from "../../bench/peers/install.ts";
 
 const packageOf = async (path: string): Promise<{ readonly dependencies: Readonly<Record<string, string>> }> =>
   JSON.parse(await readFile(new URL(path, import.meta.url), "utf8"));
@@ -19,4 +22,19 @@ test("the peers' packages are pinned, and no registry is named", async () => {
   expect(lock).toContain('"integrity": "sha512-');
   expect(lock).not.toContain('"resolved"');
   for (const line of requirements.trim().split("\n")) expect(line).toMatch(/^[a-z]+==[\d.]+$/);
+});
+
+test("why a peer's packages could not be had names no folder and no registry", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pgrcp-peers-test-"));
+  try {
+    vi.stubEnv("PATH", folder);
+    await expect(installNodePeers(folder)).rejects.toThrow("npm ci cannot be run: there is no such command");
+
+    const refusal = `#!/bin/sh\necho "cannot reach https://packages.test from ${folder}" >&2\nexit 3\n`;
+    await writeFile(join(folder, "npm"), refusal, { mode: 0o755 });
+    await expect(installNodePeers(folder)).rejects.toThrow(/^npm ci failed with exit code 3$/);
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  }
 });

@@ -16,6 +16,7 @@ const FIGURES: Figures = {
     ...{ cores: 2, cpu: "A CPU", memoryGiB: 8, os: "Linux 6", node: "v24.0.0" },
     ...{ postgres: "17.1", sharedBuffers: "128MB", pgvector: "0.8.1", commit: "abc1234" },
     load: { start: 0.25, end: 3 },
+    seconds: { overhead: 34.4, rls: 145.2 },
   },
   overhead: {
     chunks: 10_000,
@@ -37,6 +38,7 @@ test("a run's tables say on what, when and under which load they were measured",
   expect(report).toContain("2 cores, A CPU, 8 GiB, Linux 6");
   expect(report).toContain("commit abc1234, Node v24.0.0, Postgres 17.1 (shared_buffers 128MB), pgvector 0.8.1");
   expect(report).toContain("0.3 at the start, 3.0 at the end");
+  expect(report).toContain("overhead 34 s, rls 145 s");
 });
 
 test("a figure stands beside that of the raw database, with their difference and ratio", () => {
@@ -72,6 +74,14 @@ test("a step that was not run has no section", () => {
     .filter((line) => line.startsWith("## "));
 
   expect(headings).toEqual(["## overhead: what the server adds to its SQL", "## rls: what Row Level Security costs"]);
+});
+
+test("a step that failed says why in its place, and the others stay", () => {
+  const report = reportToMarkdown({ ...FIGURES, rls: { failure: "Postgres went away" } });
+
+  expect(report).toContain("## rls: what Row Level Security costs\n\nNot measured: Postgres went away\n");
+  expect(report).toContain("The server adds 2.50 ms at p50");
+  expect(plots({ ...FIGURES, rls: { failure: "Postgres went away" } })).toEqual([]);
 });
 
 test("results are JSON, tables and the plots of what was measured, by when the run began", async () => {
