@@ -1,4 +1,4 @@
-import type { onRequestAsyncHookHandler } from "fastify";
+import type { onRequestHookHandler } from "fastify";
 import { headerValues } from "./header-values.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
 
@@ -10,9 +10,10 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ 
  *
  * @throws TransportRefusal 415
  */
-export const checkBodyHeaders: onRequestAsyncHookHandler = async ({ raw }) => {
+export const checkBodyHeaders: onRequestHookHandler = ({ raw }, _reply, done) => {
   const [type, ...otherTypes] = headerValues(raw, "content-type");
   const encodings = headerValues(raw, "content-encoding");
   const isJson = type !== undefined && otherTypes.length === 0 && JSON_TYPE.test(type);
   if (!isJson || encodings.some((encoding) => encoding.toLowerCase() !== "identity")) throw new TransportRefusal(415);
+  done();
 };

@@ -26,7 +26,8 @@ export function addGracefulClose(server: FastifyInstance, connections: Connectio
     clearInterval(linger);
     clearTimeout(timer);
   });
-  server.addHook("onSend", async (_request, reply) => {
+  server.addHook("onSend", (_request, reply, payload, done) => {
     if (isClosing) reply.header("connection", "close");
+    done(null, payload);
   });
 }

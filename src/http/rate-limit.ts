@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from "fastify";
 import type { Config } from "../config/config.ts";
 import type { Observe } from "../observability/observation.ts";
@@ -32,7 +32,7 @@ export async function rateLimits(
   const store = await bucketStore(server, config.redis, observe);
   const bucket = (kind: Bucket, keyOf: (request: FastifyRequest) => readonly string[]): Take => {
     const { max, windowMs } = config[kind];
-    const take = store({ max, timeWindow: windowMs, keyGenerator: (request) => hash([kind, ...keyOf(request)]) });
+    const take = store({ max, timeWindow: windowMs, keyGenerator: (request) => keyFor([kind, ...keyOf(request)]) });
     return async (request) => {
       const taken = await take(request);
       if (taken.isExceeded) observe({ kind: "rate-limited", bucket: kind });
@@ -79,5 +79,4 @@ function principalKey(request: FastifyRequest): readonly string[] {
 }
 
 /** Whoever reads the buckets learns no name from them. */
-const hash = (parts: readonly string[]): string =>
-  createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+const keyFor = (parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url");

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import cors from "@fastify/cors";
-import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { TokenVerifier } from "../auth/verify-token.ts";
 import { addressRanges } from "../config/address-ranges.ts";
@@ -21,6 +20,7 @@ import { answerClientError, createNodeServer } from "./node-server.ts";
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
 import { resourceMetadata } from "./resource-metadata.ts";
+import { securityHeaders } from "./security-headers.ts";
 import { shedLoad } from "./shed-load.ts";
 import { readTarget, type Target } from "./target.ts";
 import { TransportRefusal } from "./transport-refusal.ts";
@@ -71,14 +71,16 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   const onError = answerError(observe);
   server.setErrorHandler((error, _request, reply) => onError(error, reply));
   server.removeAllContentTypeParsers();
-  addCommonHeaders(server);
-  addGracefulClose(server, connections, config.server.shutdownGraceMs);
-
-  await server.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
-    // Only for this host: what stands beside it in the domain is not this server's to decide.
-    strictTransportSecurity: isBehindTls(config.server) && { maxAge: HSTS_SECONDS, includeSubDomains: false },
+  addCommonHeaders(server, {
+    ...(await securityHeaders({
+      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } },
+      // Only for this host: what stands beside it in the domain is not this server's to decide.
+      strictTransportSecurity: isBehindTls(config.server) && { maxAge: HSTS_SECONDS, includeSubDomains: false },
+    })),
+    // A tenant's rows must not be kept by a proxy.
+    "cache-control": "no-store",
   });
+  addGracefulClose(server, connections, config.server.shutdownGraceMs);
   await addCors(server, config.cors);
   const limits = await rateLimits(server, config.rateLimit, observe);
   addUnroutedAnswers(server, targetOf);
@@ -130,30 +132,30 @@ const ALLOW: Partial<Record<Target["kind"], string>> = {
 
 /** What no route takes is answered from its head alone: whatever a body there is said to be, nobody asked for it. */
 function addUnroutedAnswers(server: FastifyInstance, targetOf: (url: string) => Target): void {
-  server.addHook("onRequest", async (request, reply) =>
-    request.is404 ? answerUnrouted(request, reply, targetOf(request.originalUrl)) : undefined,
-  );
+  server.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) answerUnrouted(request, reply, targetOf(request.originalUrl));
+    else done();
+  });
 }
 
 /** 400 for a target that cannot be decoded, 404 off every base, else 405, or 204 to OPTIONS. */
-function answerUnrouted(request: FastifyRequest, reply: FastifyReply, { kind }: Target): FastifyReply {
-  if (kind === "malformed") return reply.code(400).send();
+function answerUnrouted(request: FastifyRequest, reply: FastifyReply, { kind }: Target): void {
   const allow = ALLOW[kind];
-  if (allow === undefined) return reply.code(404).send();
-  return reply
-    .header("allow", allow)
-    .code(request.method === "OPTIONS" ? 204 : 405)
-    .send();
+  if (kind === "malformed") reply.code(400);
+  else if (allow === undefined) reply.code(404);
+  else reply.header("allow", allow).code(request.method === "OPTIONS" ? 204 : 405);
+  reply.send();
 }
 
-function addCommonHeaders(server: FastifyInstance): void {
-  server.addHook("onRequest", async ({ raw }, reply) => {
-    // A tenant's rows must not be kept by a proxy.
-    reply.header("cache-control", "no-store");
+/** To Fastify and not to the response itself, which Node writes at one go as long as nothing was set on it. */
+function addCommonHeaders(server: FastifyInstance, headers: Readonly<Record<string, string>>): void {
+  server.addHook("onRequest", ({ raw }, reply, done) => {
+    reply.headers(headers);
     // RFC 9112 §3.2, §6.1: what a proxy in front may have read in another way.
     if (headerValues(raw, "host").length > 1 || !isPlainlyFramed(raw))
       throw new TransportRefusal(400, { connection: "close" });
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) throw new TransportRefusal(431, { connection: "close" });
+    done();
   });
 }
 

@@ -1,4 +1,4 @@
-import type { onRequestAsyncHookHandler } from "fastify";
+import type { onRequestHookHandler } from "fastify";
 import type { Pressure } from "../load/pressure.ts";
 import { backendUnavailable } from "../protocol/errors.ts";
 import { isMethodName } from "../protocol/methods.ts";
@@ -16,11 +16,11 @@ const RETRY_AFTER_MS = 5_000;
  *
  * @returns a hook for after authentication, which throws TransportRefusal 503
  */
-export function shedLoad(pressure: Pick<Pressure, "isHigh">): onRequestAsyncHookHandler {
+export function shedLoad(pressure: Pick<Pressure, "isHigh">): onRequestHookHandler {
   const running = new Map<string, number>();
-  return async (request, reply) => {
+  return (request, reply, done) => {
     // Who left while the token was looked at is not heard of again, and would count for ever.
-    if (isLight(request.originalUrl) || request.raw.destroyed) return;
+    if (isLight(request.originalUrl) || request.raw.destroyed) return done();
     const { tenantId } = principalOf(request);
     const count = running.get(tenantId) ?? 0;
     if (pressure.isHigh && count > 0) throw refusal();
@@ -30,6 +30,7 @@ export function shedLoad(pressure: Pick<Pressure, "isHigh">): onRequestAsyncHook
       if (left > 0) running.set(tenantId, left);
       else running.delete(tenantId);
     });
+    done();
   };
 }
 
