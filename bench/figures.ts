@@ -9,6 +9,7 @@ import type { PeersFigures } from "./peers/measure.ts";
 import type { RlsFigures } from "./rls.ts";
 import type { Run } from "./run.ts";
 import type { SparseFigures } from "./sparse.ts";
+import type { TenantsFigures } from "./tenants.ts";
 
 /** What each step measures. */
 export interface StepFigures {
@@ -18,6 +19,7 @@ export interface StepFigures {
   readonly recall: MatrixFigures;
   readonly rls: readonly RlsFigures[];
   readonly growth: readonly GrowthFigures[];
+  readonly tenants: TenantsFigures;
   readonly churn: readonly ChurnStage[];
   readonly ingest: IngestFigures;
   readonly peers: PeersFigures;

@@ -12,6 +12,7 @@ import { reportToMarkdown, writeResults } from "./report.ts";
 import { measureRls } from "./rls.ts";
 import { startRun } from "./run.ts";
 import { measureSparse } from "./sparse.ts";
+import { measureTenants } from "./tenants.ts";
 
 /**
  * `npm run bench`: what is measured, beside the raw database in the same run. Tables on standard output, progress on standard error. A step
@@ -44,6 +45,8 @@ const { values: options } = parseArgs({
 const { quick: isQuick, out } = options;
 const LARGE_CHURN = { chunks: 40_000, ownPartitionFrom: 20_000 };
 const SMALL_CHURN = { chunks: 4_000, ownPartitionFrom: 2_000 };
+const MANY_TENANTS = { tenants: 1_000, chunks: 500_000, ownPartitionFrom: 20_000, seconds: 30 };
+const SOME_TENANTS = { tenants: 100, chunks: 40_000, ownPartitionFrom: 5_000, seconds: 5 };
 const startedAt = performance.now();
 
 function report(line: string): void {
@@ -73,6 +76,7 @@ const STEPS: { readonly [Name in Step]: () => Promise<StepFigures[Name]> } = {
     }),
   rls: () => measureRls([100, 1_000, 10_000, 40_000], { rounds: isQuick ? 10 : 50, report }),
   growth: () => measureTenantGrowth(isQuick ? [10, 100] : [10, 1_000], { rounds: isQuick ? 20 : 100, report }),
+  tenants: () => measureTenants({ ...(isQuick ? SOME_TENANTS : MANY_TENANTS), report }),
   churn: () => measureChurn({ ...(isQuick ? SMALL_CHURN : LARGE_CHURN), questions: 20, report }),
   ingest: () =>
     measureIngest({

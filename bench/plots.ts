@@ -1,5 +1,6 @@
 import { type Figures, type Step, withoutFailures } from "./figures.ts";
 import type { Axis, Plot, Series } from "./plot.ts";
+import { KINDS } from "./tenants.ts";
 import { TOPICS } from "./vectors.ts";
 
 /** What a run's figures look like by the number of chunks. */
@@ -15,7 +16,7 @@ export interface DrawnPlot {
 
 /** @returns those of which there are figures */
 export function plots(figures: Figures): DrawnPlot[] {
-  const { sparse, recall, rls, peers } = withoutFailures(figures);
+  const { sparse, recall, rls, tenants, peers } = withoutFailures(figures);
   const all: DrawnPlot[] = [];
   const add = (step: Step, title: string, y: Axis, series: readonly Series[]) => {
     if (series.length > 0) all.push({ step, plot: { title, x: CHUNKS, y, series } });
@@ -72,6 +73,21 @@ export function plots(figures: Figures): DrawnPlot[] {
       })),
     ),
   );
+  for (const phase of ["alone", "besideWrites"] as const)
+    add(
+      "tenants",
+      `Tenants of Zipf sizes, ${phase === "alone" ? "nobody writes" : "beside writes"}`,
+      P50,
+      byName(
+        (tenants?.classes ?? []).flatMap(({ chunks, tenants: some, [phase]: reads }) =>
+          KINDS.filter((kind) => reads[kind].calls > 0).map((kind) => ({
+            name: kind === "sql" ? "the SQL of dense, by the driver" : kind,
+            chunks: chunks / some,
+            y: reads[kind].p50Ms,
+          })),
+        ),
+      ),
+    );
   const results = (peers?.sizes ?? []).flatMap(({ chunks, results: some }) => some.map((one) => ({ ...one, chunks })));
   add("peers", "At the same recall, one client", P50, byName(results.map((one) => ({ ...one, y: one.p50Ms }))));
   add(

@@ -16,6 +16,7 @@ import type { RlsFigures } from "./rls.ts";
 import type { Run } from "./run.ts";
 import type { SparseFigures } from "./sparse.ts";
 import { count, decimals, kB, ms, share, table } from "./table.ts";
+import { KINDS, type Latency, type TenantsFigures, WRITES } from "./tenants.ts";
 import { TOPICS } from "./vectors.ts";
 
 /** Writes what bench/results/README.md says. @returns the path of the Markdown */
@@ -107,6 +108,7 @@ const STEPS: readonly StepReport[] = [
   blocksOf("recall", "recall and latency by size, filter and topic", recallBlocks),
   blocksOf("rls", "what Row Level Security costs", rlsBlocks),
   blocksOf("growth", "a small tenant among few and many", growthBlocks),
+  blocksOf("tenants", "many tenants of Zipf sizes, under a mixed load", tenantsBlocks),
   blocksOf("churn", "all documents replaced five times, nine tenths deleted", churnBlocks),
   blocksOf("ingest", "what writing costs", ingestBlocks),
   blocksOf("peers", "beside what one might use in its place", peersBlocks),
@@ -215,6 +217,25 @@ function growthBlocks(figures: readonly GrowthFigures[]): string[] {
   ]);
   const head = ["tenants", "of them large", "a small one's p50, ms", "by the first row", "`pgrcp maintain`, s"];
   return [table(head, rows), `Load ${loads(figures)}.`];
+}
+
+function tenantsBlocks(it: TenantsFigures): string[] {
+  const shown = ({ calls, p50Ms, p95Ms }: Latency) => (calls === 0 ? "" : `${ms(p50Ms)} (${ms(p95Ms)})`);
+  const rows = it.classes.flatMap(({ name, tenants, ...phases }) =>
+    (["alone", "besideWrites"] as const).map((phase) => [
+      ...[name, count(tenants), phase === "alone" ? "nobody" : "all"],
+      ...KINDS.map((kind) => shown(phases[phase][kind])),
+      count(KINDS.reduce((sum, kind) => sum + phases[phase][kind].calls, 0)),
+    ]),
+  );
+  const { rssMiB, callsPerSecond } = it;
+  return [
+    `${count(it.tenants)} tenants of ${count(it.chunks)} chunks, the nth with 1/n of the largest's chunks and calls; ${it.clients} clients; p50 (p95) of a retrieve in ms. Where all write, ${decimals(100 * WRITES, 0)} % of calls do.`,
+    table(["tenants of", "", "who writes", "hybrid", "dense", "sparse", "dense SQL, by the driver", "reads"], rows),
+    `${decimals(callsPerSecond.alone, 1)} retrieves a second where nobody writes; else ${decimals(callsPerSecond.besideWrites, 1)} calls a second, of which ${decimals(it.writesPerSecond, 1)} were writes.`,
+    `Errors: ${count(it.errors)}. Answers that held another tenant's chunk: ${count(it.foreign)} of ${count(it.answers)} (${count(it.hits)} hits).`,
+    `The server's memory: ${count(rssMiB.before)} MiB before the first call, ${count(rssMiB.after)} at the end, ${count(rssMiB.peak)} at most. Load ${decimals(it.load, 1)}.`,
+  ];
 }
 
 function churnBlocks(stages: readonly ChurnStage[]): string[] {

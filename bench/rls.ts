@@ -3,11 +3,9 @@ import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
 import { connectionOf } from "../src/db/pools.ts";
 import type { ResolvedFilter } from "../src/plan/filter.ts";
-import { hitRows } from "../src/sql/ranked-chunks.ts";
-import { chunksByGraph, corpusState, nearestChunks, searchGraph } from "../src/sql/recall.ts";
 import { postingsOfTerms } from "../src/sql/recall-sparse.ts";
-import type { Statement } from "../src/sql/sql.ts";
 import { fillZipfCorpus, wordsIn } from "../test/support/zipf-corpus.ts";
+import { corpusOf, denseSql } from "./dense-sql.ts";
 import { FIELDS } from "./filters.ts";
 import { readAs } from "./read-as.ts";
 import { fillCorpus, type Matrix, openMatrix } from "./recall.ts";
@@ -20,8 +18,6 @@ import { syntheticVectors } from "./vectors.ts";
  * login with the same rights and settings that no policy holds for.
  */
 
-const K = 10;
-const CANDIDATES = 100;
 const ROLE = "pgrcp_bench_bypass";
 
 export interface RlsFigures {
@@ -102,40 +98,21 @@ async function makeBypass(owner: pg.Client): Promise<void> {
   }
 }
 
-/** A dense retrieve's statements, in its two batches, for each way in which chunks are found. */
+/** A dense retrieve's statements, for each way in which chunks are found. */
 async function denseKinds(matrix: Matrix, owner: pg.Client, chunks: number) {
   const vectors = syntheticVectors();
   const tenantId = `tenant-${chunks}` as TenantId;
   await fillCorpus(matrix, { tenant: tenantId, chunks, vectors });
-  const { rows } = await owner.query<{ placement: string; hasGraph: boolean }>(
-    `select placement, graph_chunks is not null as "hasGraph" from pgrcp.corpora where tenant_id = $1`,
-    [tenantId],
-  );
-  const [{ placement, hasGraph } = { placement: "shared", hasGraph: false }] = rows;
-  const space = { identity: "", dimension: vectors.dimension };
-  const corpus = { tenantId, name: "default" as CorpusName, placement, space } as Corpus;
-  const at = { pin: undefined };
+  const corpus = await corpusOf(owner, tenantId, vectors.dimension);
   const vector = vectors.question("on", 0);
   const field = FIELDS.get("kind");
   if (field === undefined) throw new Error("chunks have a kind");
-  const half: ResolvedFilter = { kind: "compare", op: "eq", field, value: "half" };
-  const exact = (filter?: ResolvedFilter) => [nearestChunks(corpus, at, vector, { filter }, CANDIDATES)];
-  const graph = [
-    searchGraph(50),
-    chunksByGraph(corpus, vector, undefined, 20),
-    searchGraph(200),
-    chunksByGraph(corpus, vector, undefined, CANDIDATES),
-  ];
-  const send = (statements: readonly Statement<unknown>[]) => async (client: pg.Client) => {
-    const found = await readAs(client, tenantId, [corpusState(corpus, at), ...statements]);
-    const best = (found.at(-1) ?? []).slice(0, K).map((row) => row.chunk_no as number);
-    if (best.length !== K) throw new Error(`the statements found ${best.length} chunks`);
-    const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    await readAs(client, tenantId, [hitRows(corpus, best, show)]);
-  };
+  const filter: ResolvedFilter = { kind: "compare", op: "eq", field, value: "half" };
   return new Map([
-    ["dense, exact", send(exact())],
-    ["dense, exact, half pass a filter", send(exact(half))],
-    ...(hasGraph ? ([["dense, by the graph", send(graph)]] as const) : []),
+    ["dense, exact", denseSql(corpus, vector, { byGraph: false })],
+    ["dense, exact, half pass a filter", denseSql(corpus, vector, { byGraph: false, filter })],
+    ...(corpus.graphChunks === undefined
+      ? []
+      : ([["dense, by the graph", denseSql(corpus, vector, { byGraph: true })]] as const)),
   ]);
 }

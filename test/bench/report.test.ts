@@ -68,6 +68,31 @@ test("recall is told for each filter and topic, and the lowest and the short ans
   expect(report).toContain("How chunks were found: graph: large (40); exact: far (20).");
 });
 
+test("tenants are told by their sizes, without writes and beside them", () => {
+  const latency = (p50Ms: number, calls = 10) => ({ calls, p50Ms, p95Ms: 2 * p50Ms });
+  const reads = { hybrid: latency(20), dense: latency(10), sparse: latency(8), sql: latency(5) };
+  const one = { name: "up to 100 chunks", tenants: 4, chunks: 200, alone: reads };
+  const tenants = {
+    ...{ tenants: 4, chunks: 200, clients: 4, loadSeconds: 1, maintained: [] },
+    classes: [{ ...one, besideWrites: { ...reads, sql: latency(Number.NaN, 0) } }],
+    callsPerSecond: { alone: 50, besideWrites: 40 },
+    ...{ writesPerSecond: 4, answers: 60, hits: 600, foreign: 0, errors: 0 },
+    ...{ rssMiB: { before: 100, after: 150, peak: 160 }, load: 1 },
+  };
+  const report = reportToMarkdown({ ...FIGURES, tenants });
+
+  expect(report).toContain(
+    "| up to 100 chunks | 4   | nobody     | 20.0 (40.0) | 10.0 (20.0) | 8.00 (16.0) | 5.00 (10.0)",
+  );
+  expect(report).toMatch(/\| up to 100 chunks \| 4 {3}\| all {8}\| 20\.0 \(40\.0\) \|.*\| {26}\| 30 {4}\|/);
+  expect(report).toContain("40.0 calls a second, of which 4.0 were writes.");
+  expect(report).toContain("Errors: 0. Answers that held another tenant's chunk: 0 of 60 (600 hits).");
+  expect(report).toContain("100 MiB before the first call, 150 at the end, 160 at most");
+  const [, alone, besideWrites] = plots({ ...FIGURES, tenants });
+  expect(alone?.plot.series).toContainEqual({ name: "hybrid", points: [[50, 20]] });
+  expect(besideWrites?.plot.series.map(({ name }) => name)).toEqual(["hybrid", "dense", "sparse"]);
+});
+
 test("a step that was not run has no section", () => {
   const headings = reportToMarkdown(FIGURES)
     .split("\n")

@@ -18,6 +18,9 @@ const SEED = 20;
 
 const wordOf = (rank: number): string => `w${rank}`;
 
+export const drawWord = (random: SeededRandom): string =>
+  wordOf(Math.floor(HEAD * ((1 - random.fraction()) ** -2 - 1)));
+
 /** @returns chunks in ascending order of number; the same for the same numbers of a whole block */
 export function chunksOfBlock(firstChunk: number, count: number): ChunkTerms[] {
   const random = new SeededRandom(SEED + firstChunk);
@@ -25,7 +28,7 @@ export function chunksOfBlock(firstChunk: number, count: number): ChunkTerms[] {
     const counts = new Map<string, number>();
     let length = 0;
     for (; counts.size < DISTINCT_WORDS; length++) {
-      const word = wordOf(Math.floor(HEAD * ((1 - random.fraction()) ** -2 - 1)));
+      const word = drawWord(random);
       counts.set(word, (counts.get(word) ?? 0) + 1);
     }
     return { chunkNo: firstChunk + index, length, counts };

@@ -1,0 +1,56 @@
+import type pg from "pg";
+import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
+import { AGREED, narrowSearch } from "../src/plan/choose-path.ts";
+import type { ResolvedFilter } from "../src/plan/filter.ts";
+import { hitRows } from "../src/sql/ranked-chunks.ts";
+import { chunksByGraph, corpusState, nearestChunks, searchGraph } from "../src/sql/recall.ts";
+import { readAs } from "./read-as.ts";
+
+/** The statements of a dense retrieve, for the driver to send. */
+
+const K = 10;
+const CANDIDATES = 100;
+/** `retrieval.graph.efSearch`. */
+const EF_SEARCH = 200;
+const CORPUS = "default" as CorpusName;
+const NOW = { pin: undefined };
+
+/** A tenant's corpus as the statements need it. @param owner under no policy */
+export async function corpusOf(owner: pg.Client, tenantId: TenantId, dimension: number): Promise<Corpus> {
+  const { rows } = await owner.query<{ placement: string; chunks: string | null }>(
+    "select placement, graph_chunks as chunks from pgrcp.corpora where tenant_id = $1 and corpus = $2",
+    [tenantId, CORPUS],
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error("the tenant has no corpus");
+  const graphChunks = found.chunks === null ? undefined : Number(found.chunks);
+  return {
+    tenantId,
+    name: CORPUS,
+    placement: found.placement,
+    graphChunks,
+    space: { identity: "", dimension },
+  } as Corpus;
+}
+
+/** @returns what sends them, in the two batches that a retrieve takes; it throws where they find fewer than ten hits */
+export function denseSql(
+  corpus: Corpus,
+  vector: Float32Array,
+  { byGraph, filter }: { readonly byGraph: boolean; readonly filter?: ResolvedFilter },
+): (client: pg.Client) => Promise<void> {
+  const walks = [
+    searchGraph(narrowSearch(EF_SEARCH)),
+    chunksByGraph(corpus, vector, filter, AGREED),
+    searchGraph(EF_SEARCH),
+    chunksByGraph(corpus, vector, filter, CANDIDATES),
+  ];
+  const recall = byGraph ? walks : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES)];
+  return async (client) => {
+    const found = await readAs(client, corpus.tenantId, [corpusState(corpus, NOW), ...recall]);
+    const best = (found.at(-1) ?? []).slice(0, K).map((row) => row.chunk_no as number);
+    if (best.length !== K) throw new Error(`the statements found ${best.length} chunks`);
+    const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
+    await readAs(client, corpus.tenantId, [hitRows(corpus, best, show)]);
+  };
+}
