@@ -31,8 +31,14 @@ function toWire(value: SqlValue): string | Buffer | null {
   return `{${items.join(",")}}`;
 }
 
-/** Names that a connection's server side knows. A failed batch forgets the names it brought. */
-const parsedNames = new WeakMap<pg.Connection, Set<string>>();
+/**
+ * The names that a connection's server side knows, and the columns of each, which it describes once: as long as it keeps the name it
+ * would rather refuse the statement than give others. A failed batch forgets the names it brought.
+ */
+const parsed = new WeakMap<pg.Connection, Map<string, readonly Column[]>>();
+
+/** "cached plan must not change result type", among others: a table has changed since the statement was parsed. */
+const HAS_OTHER_COLUMNS = "0A000";
 
 /**
  * Several statements under one Sync: one round trip and, outside BEGIN … COMMIT, one implicit transaction. An error in any of them
@@ -45,15 +51,18 @@ class Batch implements pg.Submittable {
   #resolve: (rows: readonly DatabaseRow[][]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
-  readonly #statements: readonly (Omit<BatchStatement, "values"> & { values: (string | Buffer | null)[] })[];
+  readonly #statements: readonly BatchStatement[];
+  readonly #values: readonly (string | Buffer | null)[][];
   readonly #results: DatabaseRow[][] = [];
   #current: DatabaseRow[] = [];
-  #columns: readonly Column[] = [];
+  /** Of each statement whose columns are known by now. */
+  #columns: (readonly Column[] | undefined)[] = [];
   #connection: pg.Connection | undefined;
 
   constructor(statements: readonly BatchStatement[]) {
+    this.#statements = statements;
     // Before anything is sent: a value that cannot be must not leave half a batch on the wire.
-    this.#statements = statements.map((statement) => ({ ...statement, values: statement.values.map(toWire) }));
+    this.#values = statements.map(({ values }) => values.map(toWire));
     this.rows = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -62,17 +71,18 @@ class Batch implements pg.Submittable {
 
   submit(connection: pg.Connection): void {
     this.#connection = connection;
-    const known = parsedNames.get(connection) ?? new Set();
-    parsedNames.set(connection, known);
+    const known = parsed.get(connection);
+    this.#columns = this.#statements.map(({ name }) => (name === undefined ? undefined : known?.get(name)));
     connection.stream.cork();
-    for (const { text, values, name } of this.#statements) {
-      if (name === undefined || !known.has(name)) {
+    for (const [index, { text, name }] of this.#statements.entries()) {
+      const isKnown = this.#columns[index] !== undefined;
+      if (!isKnown) {
         // A statement that parsed and then failed leaves its name on the server; closing an unknown name is no error.
         if (name !== undefined) connection.close({ type: "S", name }, true);
         connection.parse({ text, name: name ?? "", types: [] }, true);
       }
-      connection.bind({ statement: name ?? "", values }, true);
-      connection.describe({ type: "P", name: "" }, true);
+      connection.bind({ statement: name ?? "", values: this.#values[index] ?? [] }, true);
+      if (!isKnown) connection.describe({ type: "P", name: "" }, true);
       connection.execute({ portal: "" }, true);
     }
     connection.sync();
@@ -80,13 +90,14 @@ class Batch implements pg.Submittable {
   }
 
   handleRowDescription(message: RowDescription): void {
-    this.#columns = message.fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+    const columns = message.fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
+    this.#columns[this.#results.length] = columns;
   }
 
   handleDataRow(message: DataRow): void {
     const row: Record<string, unknown> = {};
     let index = 0;
-    for (const { name, parse } of this.#columns) {
+    for (const { name, parse } of this.#columns[this.#results.length] ?? []) {
       const text = message.fields[index++] ?? null;
       row[name] = text === null ? null : parse(text);
     }
@@ -96,7 +107,6 @@ class Batch implements pg.Submittable {
   handleCommandComplete(): void {
     this.#results.push(this.#current);
     this.#current = [];
-    this.#columns = [];
   }
 
   handleEmptyQuery(): void {
@@ -104,8 +114,10 @@ class Batch implements pg.Submittable {
   }
 
   handleReadyForQuery(connection: pg.Connection): void {
-    const known = parsedNames.get(connection);
-    for (const { name } of this.#statements) if (name !== undefined) known?.add(name);
+    const known = parsed.get(connection) ?? new Map<string, readonly Column[]>();
+    parsed.set(connection, known);
+    for (const [index, { name }] of this.#statements.entries())
+      if (name !== undefined) known.set(name, this.#columns[index] ?? []);
     this.#resolve(this.#results);
   }
 
@@ -116,6 +128,7 @@ class Batch implements pg.Submittable {
       this.#reject(error);
       return;
     }
+    if (error.code === HAS_OTHER_COLUMNS) parsed.delete(connection);
     const settle = (): void => {
       connection.off("readyForQuery", settle);
       connection.off("end", settle);

@@ -139,7 +139,15 @@ export class RolePool implements LeaseSource {
       leave();
       throw signal.reason;
     }
+    const isIdle = this.#pool.idleCount > this.#pool.waitingCount;
     const pending = this.#pool.connect();
+    // One that is idle comes at once, so there is nothing that would have to be given up.
+    if (isIdle) {
+      return await pending.catch((error: unknown) => {
+        leave();
+        throw notConnected(error);
+      });
+    }
     return await new Promise((resolve, reject) => {
       let hasGivenUp = false;
       const giveUp = (reason: unknown) => {

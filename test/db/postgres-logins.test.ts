@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Config, configSchema } from "../../src/config/config.ts";
+import { runBatch } from "../../src/db/batch.ts";
 import { scramVerifier, setLogins } from "../../src/db/logins.ts";
 import { migrate } from "../../src/db/migrator.ts";
 import { openPostgresAdmin } from "../../src/db/operator-database.ts";
@@ -277,6 +279,24 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     // set_config, divide, and this one
     expect(held).toEqual({ n: 3 });
     await prepared.close();
+  });
+
+  test("a named statement is described once, and anew after a table has changed under it", async () => {
+    const client = new pg.Client(url) as pg.Client & { readonly connection: pg.Connection };
+    await client.connect();
+    let described = 0;
+    client.connection.on("rowDescription", () => (described += 1));
+    await client.query("create temporary table changing as select 1 as n, '2'::text as t");
+    const read = () => runBatch(client, [{ text: "select n, t from changing", values: [], name: "of_two" }]);
+
+    expect(await read()).toEqual([[{ n: 1, t: "2" }]]);
+    expect(await read()).toEqual([[{ n: 1, t: "2" }]]);
+    expect(described).toBe(1);
+    await client.query("alter table changing alter n type text, alter t type int using t::int");
+    await expect(read()).rejects.toMatchObject({ code: "0A000" });
+    expect(await read()).toEqual([[{ n: "1", t: 2 }]]);
+    expect(described).toBe(2);
+    await client.end();
   });
 
   test("a reachable database is reachable, and one that is closed is not", async () => {
