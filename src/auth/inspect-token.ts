@@ -68,7 +68,7 @@ export async function inspectToken(
   };
 }
 
-async function signatureOutcome(verify: () => Promise<void>): Promise<Omit<CheckOutcome, "name">> {
+async function signatureOutcome(verify: () => Promise<unknown>): Promise<Omit<CheckOutcome, "name">> {
   try {
     await verify();
     return { passed: true, wants: "the issuer's signature" };

@@ -3,6 +3,7 @@ import type { Config, IssuerConfig } from "../config/config.ts";
 import { own } from "./claims.ts";
 import type { Fetch } from "./fetch-key-set.ts";
 import { trustedIssuers } from "./issuers.ts";
+import { KnownTokens } from "./known-tokens.ts";
 import {
   CLAIM_CHECKS,
   HEADER_CHECKS,
@@ -37,18 +38,24 @@ export function createTokenVerifier(auth: Config["auth"], options: VerifierOptio
 
   const issuers = trustedIssuers(issuersOf(auth, options), auth, { fetch: options.fetch ?? fetch, now });
   const rules = tokenRules(auth, auth.combinedTokens || mode === "first-run");
+  const tokens = new KnownTokens(rules);
 
   return {
     async verify(authorization) {
-      const token = decodeToken(bearerToken(authorization, auth.maxTokenBytes));
+      const text = bearerToken(authorization, auth.maxTokenBytes);
+      const known = await tokens.find(text, seconds());
+      if (known !== undefined) return known;
+      const token = decodeToken(text);
       const name = own(token.claims, "iss");
       const issuer = typeof name === "string" ? issuers.get(name) : undefined;
       const question = { token, issuer, now: seconds() };
       assertAll(HEADER_CHECKS, question, rules);
       if (issuer === undefined) throw new TokenRefused("iss", publicClaims(token));
-      await verifySignature(token, issuer);
+      const key = await verifySignature(token, issuer);
       assertAll(CLAIM_CHECKS, question, rules);
-      return principalOf(token.claims, rules);
+      const principal = principalOf(token.claims, rules);
+      tokens.add(token, { issuer, key, principal });
+      return principal;
     },
   };
 }

@@ -20,7 +20,7 @@ export interface TokenRules {
 
 /** A token beside the issuer that it names, if we know that issuer, and the time in seconds. */
 export interface TokenInQuestion {
-  readonly token: DecodedToken;
+  readonly token: Pick<DecodedToken, "header" | "claims">;
   readonly issuer: TrustedIssuer | undefined;
   readonly now: number;
 }
@@ -31,6 +31,8 @@ export interface TokenCheck {
   /** What would be right, for whoever looks into a refused token. */
   readonly wants: (rules: TokenRules, question: TokenInQuestion) => string;
   readonly passes: (question: TokenInQuestion, rules: TokenRules) => boolean;
+  /** A token that has passed it may fail later. */
+  readonly isOfTime?: true;
 }
 
 export function tokenRules(auth: Config["auth"], combinedTokens = auth.combinedTokens): TokenRules {
@@ -101,6 +103,7 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
   },
   {
     name: "exp",
+    isOfTime: true,
     wants: () => "an exp in the future",
     passes: ({ token, now }, { auth }) => {
       const exp = own(token.claims, "exp");
@@ -109,6 +112,7 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
   },
   {
     name: "nbf",
+    isOfTime: true,
     wants: () => "an nbf in the past, or none",
     passes: ({ token, now }, { auth }) => {
       if (!Object.hasOwn(token.claims, "nbf")) return true;
@@ -118,6 +122,7 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
   },
   {
     name: "iat",
+    isOfTime: true,
     wants: () => "an iat in the past",
     passes: ({ token, now }, { auth }) => {
       const iat = own(token.claims, "iat");
@@ -179,6 +184,8 @@ export const CLAIM_CHECKS: readonly TokenCheck[] = [
       corporaPath === undefined || corporaOf(claimAt(token.claims, corporaPath)) !== undefined,
   },
 ];
+
+export const TIME_CHECKS: readonly TokenCheck[] = CLAIM_CHECKS.filter(({ isOfTime }) => isOfTime);
 
 const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 

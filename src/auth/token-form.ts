@@ -44,7 +44,7 @@ export function decodeToken(text: string): DecodedToken {
 }
 
 /** What may be logged of a token that was refused, cut to a length that suits a log. */
-export function publicClaims({ header, claims }: DecodedToken): TokenRefused["claims"] {
+export function publicClaims({ header, claims }: Pick<DecodedToken, "header" | "claims">): TokenRefused["claims"] {
   const issuer = own(claims, "iss");
   const expiresAt = own(claims, "exp");
   const keyId = own(header, "kid");

@@ -48,6 +48,19 @@ const rerankCapability = ({ method, identity, maxCandidates }: Reranker) => ({
   models: [identity],
 });
 
-/** @param engines how many corpora the caller may read; what a method is gated by does not depend on it */
-export const capabilitiesFor = (services: Services, principal: Principal, engines = 0): Capabilities =>
-  advertise(advertisedBy(services), principal.credentials.has("add"), engines);
+/**
+ * What a caller is offered, by whether its token may add; worked out once, since nothing of it changes while the server runs.
+ *
+ * @returns takes how many corpora the caller may read; what a method is gated by does not depend on it
+ */
+export function capabilitiesOf(services: Parameters<typeof advertisedBy>[0]) {
+  const advertised = advertisedBy(services);
+  const offered = { adders: advertise(advertised, true), others: advertise(advertised, false) };
+  return (principal: Pick<Principal, "credentials">, engines = 0): Capabilities => {
+    const { adders, others } = offered;
+    const capabilities = principal.credentials.has("add") ? adders : others;
+    return capabilities.catalog === undefined || engines === 0
+      ? capabilities
+      : { ...capabilities, catalog: { engines } };
+  };
+}

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { TenantId } from "../catalog/corpus.ts";
 import type { EmbeddingModel } from "./embedding.ts";
 
@@ -64,7 +64,7 @@ export function cachedQueries(model: EmbeddingModel, maxBytes: number): Embeddin
       if (kind !== "query" || text === undefined || texts.length !== 1 || party === undefined)
         return model.embed(texts, kind, signal, party);
       signal.throwIfAborted();
-      const key = createHash("sha256").update(text, "utf8").digest("base64");
+      const key = hash("sha256", text, "base64");
       const known = tenants.get(party)?.vectors.get(key);
       if (known !== undefined) {
         const { vectors } = touch(party);

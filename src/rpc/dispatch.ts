@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Refusal, RefusalLog } from "../db/refusal-log.ts";
+import { capabilitiesOf } from "../methods/capabilities.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import type { Observe } from "../observability/observation.ts";
 import { readEnvelope } from "../protocol/envelope.ts";
@@ -52,7 +53,8 @@ const timeoutMsOf = (method: string, { requestTimeoutMs, writeTimeoutMs }: Confi
 export function createDispatcher({ services, handlers, sessions, refusals }: DispatcherParts): Dispatcher {
   const { config, observe } = services;
   const inFlight = createInFlight();
-  const rungs = { services, handlers, sessions, admission: createAdmission(config) };
+  const admission = createAdmission(config);
+  const rungs = { services, handlers, sessions, admission, capabilitiesOf: capabilitiesOf(services) };
 
   async function answer(message: Message, arrival: Arrival): Promise<string | undefined> {
     const { request, receivedAt } = arrival;

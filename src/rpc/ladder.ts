@@ -1,5 +1,5 @@
 import type { Capabilities, Capability } from "../catalog/advertise.ts";
-import { capabilitiesFor } from "../methods/capabilities.ts";
+import type { capabilitiesOf } from "../methods/capabilities.ts";
 import type { Handler, Services } from "../methods/handler.ts";
 import { countReadable } from "../methods/readable-corpora.ts";
 import type { Observe } from "../observability/observation.ts";
@@ -23,6 +23,7 @@ export interface Rungs {
   readonly handlers: Readonly<Record<MethodName, Handler | undefined>>;
   readonly sessions: Sessions;
   readonly admission: Admission;
+  readonly capabilitiesOf: ReturnType<typeof capabilitiesOf>;
 }
 
 /** One call on its way up. */
@@ -55,7 +56,7 @@ export async function climb(climber: Climber, rungs: Rungs): Promise<object> {
       `${method} needs the ${credential} credential: its audience and its scope in the token, and no other credential's unless auth.combinedTokens is on`,
     );
 
-  const capabilities = session?.capabilities ?? (await currentCapabilities(method, request, deadline, services));
+  const capabilities = session?.capabilities ?? (await currentCapabilities(method, request, deadline, rungs));
   const handler = handlers[method];
   if (handler === undefined || !isAdvertised(capability, capabilities)) throw capabilityMissing(method);
 
@@ -106,11 +107,11 @@ async function currentCapabilities(
   method: MethodName,
   { principal }: RpcRequest,
   { signal, remainingMs }: Deadline,
-  services: Services,
+  { services, capabilitiesOf }: Rungs,
 ): Promise<Capabilities> {
   const isShown = services.config.capabilities.catalog && (method === "initialize" || method === "info");
   const engines = isShown ? await countReadable({ principal, signal, remainingMs }, services) : 0;
-  return capabilitiesFor(services, principal, engines);
+  return capabilitiesOf(principal, engines);
 }
 
 const isAdvertised = (capability: Capability | undefined, capabilities: Capabilities): boolean =>

@@ -6,7 +6,7 @@ import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { CursorKeys } from "../../src/db/cursor-keys.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createFetcher } from "../../src/fetch/fetch-text.ts";
-import { capabilitiesFor } from "../../src/methods/capabilities.ts";
+import { capabilitiesOf } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { indexAdd } from "../../src/methods/index-add.ts";
 import { indexDelete } from "../../src/methods/index-delete.ts";
@@ -84,7 +84,7 @@ export function callerOf(
     handler(
       { ...params },
       {
-        ...{ principal, corpus, capabilities: capabilitiesFor(services, principal) },
+        ...{ principal, corpus, capabilities: capabilitiesOf(services)(principal) },
         ...{
           signal: options.signal ?? new AbortController().signal,
           remainingMs: () => 30_000,
