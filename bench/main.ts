@@ -11,6 +11,7 @@ import { measurePeers } from "./peers/measure.ts";
 import { reportToMarkdown, writeResults } from "./report.ts";
 import { measureRls } from "./rls.ts";
 import { startRun } from "./run.ts";
+import { FULL, QUICK } from "./scale.ts";
 import { measureSparse } from "./sparse.ts";
 import { measureTenants } from "./tenants.ts";
 
@@ -20,7 +21,7 @@ import { measureTenants } from "./tenants.ts";
  *
  *     --json                  JSON on standard output instead, and nothing else
  *     --out=<folder>          JSON, tables and plots as files in this folder, too, written anew after each step
- *     --quick                 under a quarter of an hour: corpora of up to 40,000 chunks
+ *     --quick                 under a quarter of an hour: smaller, and less often (bench/scale.ts)
  *     --only=recall,sparse    only these steps
  *     --sentences=<folder>    a test collection whose sentences the corpora of 10,000 and 40,000 chunks are made of; they are embedded
  *                             once, which takes minutes, and kept in --cache=<folder>
@@ -42,11 +43,8 @@ const { values: options } = parseArgs({
     peers: text,
   },
 });
-const { quick: isQuick, out } = options;
-const LARGE_CHURN = { chunks: 40_000, ownPartitionFrom: 20_000 };
-const SMALL_CHURN = { chunks: 4_000, ownPartitionFrom: 2_000 };
-const MANY_TENANTS = { tenants: 1_000, chunks: 500_000, ownPartitionFrom: 20_000, seconds: 30 };
-const SOME_TENANTS = { tenants: 100, chunks: 40_000, ownPartitionFrom: 5_000, seconds: 5 };
+const { out, sentences, others, cache } = options;
+const scale = options.quick ? QUICK : FULL;
 const startedAt = performance.now();
 
 function report(line: string): void {
@@ -55,52 +53,17 @@ function report(line: string): void {
 
 /** In the order in which they are run. */
 const STEPS: { readonly [Name in Step]: () => Promise<StepFigures[Name]> } = {
-  overhead: () => measureOverhead(10_000, isQuick ? { rounds: 30, seconds: 3 } : { rounds: 200, seconds: 10 }),
-  async sparse() {
-    const sizes = [];
-    for (const chunks of isQuick ? [1_000, 40_000] : [1_000, 40_000, 1_000_000]) {
-      report(`${chunks.toLocaleString("en")} chunks`);
-      sizes.push(await measureSparse(chunks, { rounds: isQuick ? 10 : 40 }));
-    }
-    return sizes;
-  },
-  compaction: () => measureCompaction(isQuick ? 1_000 : 4_096),
-  recall: () =>
-    measureMatrix({
-      sizes: [100, 1_000, 10_000, 40_000, ...(isQuick ? [] : [100_000, 1_000_000])],
-      questions: isQuick ? 20 : 50,
-      sentences: options.sentences,
-      others: options.others,
-      cache: options.cache,
-      report,
-    }),
-  rls: () => measureRls([100, 1_000, 10_000, 40_000], { rounds: isQuick ? 10 : 50, report }),
-  growth: () => measureTenantGrowth(isQuick ? [10, 100] : [10, 1_000], { rounds: isQuick ? 20 : 100, report }),
-  tenants: () => measureTenants({ ...(isQuick ? SOME_TENANTS : MANY_TENANTS), report }),
-  churn: () => measureChurn({ ...(isQuick ? SMALL_CHURN : LARGE_CHURN), questions: 20, report }),
-  ingest: () =>
-    measureIngest({
-      documents: isQuick ? 1_000 : 5_000,
-      seconds: isQuick ? 10 : 60,
-      collection: options.sentences,
-      imported: isQuick ? 100 : 300,
-      report,
-    }),
+  overhead: () => measureOverhead(scale.overhead.chunks, scale.overhead),
+  sparse: () => measureSparse({ ...scale.sparse, report }),
+  compaction: () => measureCompaction(scale.compaction.chunks),
+  recall: () => measureMatrix({ ...scale.recall, sentences, others, cache, report }),
+  rls: () => measureRls(scale.rls.sizes, { ...scale.rls, report }),
+  growth: () => measureTenantGrowth(scale.growth.tenants, { ...scale.growth, report }),
+  tenants: () => measureTenants({ ...scale.tenants, report }),
+  churn: () => measureChurn({ ...scale.churn, report }),
+  ingest: () => measureIngest({ ...scale.ingest, collection: sentences, report }),
   peers: () =>
-    measurePeers({
-      counts: [
-        { chunks: 1_000, tenants: 15 },
-        { chunks: 10_000, tenants: 4 },
-        ...(isQuick ? [] : [{ chunks: 100_000, tenants: 1 }]),
-      ],
-      questions: 100,
-      rounds: 20,
-      seconds: 3,
-      ownPartitionFrom: 20_000,
-      sharedTable: isQuick,
-      folder: options.peers,
-      report,
-    }),
+    measurePeers({ ...scale.peers, ownPartitionFrom: 20_000, questions: 100, folder: options.peers, report }),
 };
 
 const all = Object.keys(STEPS) as Step[];
@@ -114,6 +77,9 @@ process.on("uncaughtException", (error) => {
   console.error(error);
   process.exitCode = 1;
 });
+
+// Servers are ended when the process exits, which a signal alone does not make it do.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const runSoFar = await startRun(cluster, process.argv.slice(2));
 const seconds: Partial<Record<Step, number>> = {};

@@ -32,7 +32,22 @@ const KINDS = {
   "four words in 30 % each": [0.3, 0.3, 0.3, 0.3],
 } as const;
 
-export async function measureSparse(chunks: number, { rounds }: { readonly rounds: number }): Promise<SparseFigures> {
+export interface SparseOptions {
+  readonly sizes: readonly number[];
+  readonly rounds: number;
+  readonly report: (line: string) => void;
+}
+
+export async function measureSparse({ sizes, rounds, report }: SparseOptions): Promise<SparseFigures[]> {
+  const figures: SparseFigures[] = [];
+  for (const chunks of sizes) {
+    report(`${chunks.toLocaleString("en")} chunks`);
+    figures.push(await measureSize(chunks, rounds));
+  }
+  return figures;
+}
+
+async function measureSize(chunks: number, rounds: number): Promise<SparseFigures> {
   const server = await startBenchServer({ dimension: 32 });
   const { config, operator, admin } = server.database;
   const client = new pg.Client(connectionOf(config.database.url ?? "", config.database.reader));

@@ -25,7 +25,14 @@ export async function installNodePeers(parent: string): Promise<NodePeers> {
   await mkdir(folder, { recursive: true });
   for (const file of ["package.json", "package-lock.json", ".npmrc"])
     await copyFile(join(HERE, file), join(folder, file));
-  await runIn(folder, "npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]);
+  await runIn(folder, "npm", [
+    "ci",
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    "--fetch-retries=1",
+    "--fetch-timeout=60000",
+  ]);
   return { folder };
 }
 
