@@ -24,9 +24,20 @@ export interface KeySetLimits {
 /** Nothing can be answered without keys, so a server that has none asks more often than one that has. */
 const COLD_COOLDOWN_MS = 1_000;
 
+/** The keys of a set. One that was found before is not looked for among the others again. */
 export function fixedKeySet(jwks: JSONWebKeySet): KeySet {
   const find = createLocalJWKSet(jwks);
-  return { find };
+  const found = new Map<string | undefined, { readonly alg: string | undefined; readonly key: CryptoKey }>();
+  return {
+    async find(header) {
+      const { alg, kid } = header;
+      const known = found.get(kid);
+      if (known !== undefined && known.alg === alg) return known.key;
+      const key = await find(header);
+      found.set(kid, { alg, key });
+      return key;
+    },
+  };
 }
 
 export function sharedSecret(secret: string): KeySet {
@@ -50,7 +61,7 @@ export function refreshingKeySet(
   now: () => number,
   first?: JSONWebKeySet,
 ): KeySet {
-  let keys = first === undefined ? undefined : { find: createLocalJWKSet(first), loadedAt: now() };
+  let keys = first === undefined ? undefined : { ...fixedKeySet(first), loadedAt: now() };
   let triedAt = first === undefined ? Number.NEGATIVE_INFINITY : now();
   let failure: unknown;
   let pending: Promise<void> | undefined;
@@ -65,7 +76,7 @@ export function refreshingKeySet(
     triedAt = now();
     pending = load()
       .then((jwks) => {
-        keys = { find: createLocalJWKSet(jwks), loadedAt: now() };
+        keys = { ...fixedKeySet(jwks), loadedAt: now() };
         failure = undefined;
       })
       .catch((error: unknown) => {

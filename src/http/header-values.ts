@@ -4,8 +4,9 @@ import type { IncomingMessage } from "node:http";
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const sent = rawHeaders[index];
     const value = rawHeaders[index + 1];
-    if (rawHeaders[index]?.toLowerCase() === name && value !== undefined) values.push(value);
+    if (sent?.length === name.length && sent.toLowerCase() === name && value !== undefined) values.push(value);
   }
   return values;
 }

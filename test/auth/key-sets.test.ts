@@ -4,8 +4,10 @@ import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { errors } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
 import { createTokenVerifier } from "../../src/auth/jwt-verifier.ts";
+import { fixedKeySet } from "../../src/auth/key-sets.ts";
 import { TokenRefused } from "../../src/auth/verify-token.ts";
 import { configSchema } from "../../src/config/config.ts";
 import { ConfigError } from "../../src/config/config-error.ts";
@@ -404,4 +406,19 @@ describe("jwksFile", () => {
   test("a file that is not there stops the start", () => {
     expect(() => createTokenVerifier(authOf("/nowhere/keys.json"))).toThrow(/jwksFile: the file cannot be read/);
   });
+});
+
+test("a key that was found before is found again for its own kid and algorithm, and for no other", async () => {
+  const { find } = fixedKeySet({ keys: [k1.jwk] });
+  const key = await find({ alg: "ES256", kid: "k1" });
+
+  expect(await find({ alg: "ES256", kid: "k1" })).toBe(key);
+  expect(await find({ alg: "ES256" })).toBe(key);
+  for (const other of [
+    { alg: "ES384", kid: "k1" },
+    { alg: "ES384" },
+    { alg: "ES256", kid: "k2" },
+    { alg: "ES256", kid: "undefined" },
+  ])
+    await expect(find(other)).rejects.toBeInstanceOf(errors.JWKSNoMatchingKey);
 });
