@@ -232,7 +232,7 @@ function tenantsBlocks(it: TenantsFigures): string[] {
   return [
     `${count(it.tenants)} tenants of ${count(it.chunks)} chunks, the nth with 1/n of the largest's chunks and calls; ${it.clients} clients; p50 (p95) of a retrieve in ms. Where all write, ${decimals(100 * WRITES, 0)} % of calls do.`,
     table(["tenants of", "", "who writes", "hybrid", "dense", "sparse", "dense SQL, by the driver", "reads"], rows),
-    `${decimals(callsPerSecond.alone, 1)} retrieves a second where nobody writes; else ${decimals(callsPerSecond.besideWrites, 1)} calls a second, of which ${decimals(it.writesPerSecond, 1)} were writes.`,
+    `${decimals(callsPerSecond.alone, 1)} retrieves a second where nobody writes; else ${decimals(callsPerSecond.besideWrites, 1)} calls a second, of which ${decimals(it.writesPerSecond, 1)} were writes of ${shown(it.writes)} ms.`,
     `Errors: ${count(it.errors)}. Answers that held another tenant's chunk: ${count(it.foreign)} of ${count(it.answers)} (${count(it.hits)} hits).`,
     `The server's memory: ${count(rssMiB.before)} MiB before the first call, ${count(rssMiB.after)} at the end, ${count(rssMiB.peak)} at most. Load ${decimals(it.load, 1)}.`,
   ];

@@ -76,7 +76,7 @@ test("tenants are told by their sizes, without writes and beside them", () => {
     ...{ tenants: 4, chunks: 200, clients: 4, loadSeconds: 1, maintained: [] },
     classes: [{ ...one, besideWrites: { ...reads, sql: latency(Number.NaN, 0) } }],
     callsPerSecond: { alone: 50, besideWrites: 40 },
-    ...{ writesPerSecond: 4, answers: 60, hits: 600, foreign: 0, errors: 0 },
+    ...{ writesPerSecond: 4, writes: latency(30), answers: 60, hits: 600, foreign: 0, errors: 0 },
     ...{ rssMiB: { before: 100, after: 150, peak: 160 }, load: 1 },
   };
   const report = reportToMarkdown({ ...FIGURES, tenants });
@@ -85,7 +85,7 @@ test("tenants are told by their sizes, without writes and beside them", () => {
     "| up to 100 chunks | 4   | nobody     | 20.0 (40.0) | 10.0 (20.0) | 8.00 (16.0) | 5.00 (10.0)",
   );
   expect(report).toMatch(/\| up to 100 chunks \| 4 {3}\| all {8}\| 20\.0 \(40\.0\) \|.*\| {26}\| 30 {4}\|/);
-  expect(report).toContain("40.0 calls a second, of which 4.0 were writes.");
+  expect(report).toContain("40.0 calls a second, of which 4.0 were writes of 30.0 (60.0) ms.");
   expect(report).toContain("Errors: 0. Answers that held another tenant's chunk: 0 of 60 (600 hits).");
   expect(report).toContain("100 MiB before the first call, 150 at the end, 160 at most");
   const [, alone, besideWrites] = plots({ ...FIGURES, tenants });
