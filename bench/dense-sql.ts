@@ -39,13 +39,14 @@ export function denseSql(
   vector: Float32Array,
   { byGraph, filter }: { readonly byGraph: boolean; readonly filter?: ResolvedFilter },
 ): (client: pg.Client) => Promise<void> {
-  const walks = [
-    searchGraph(narrowSearch(EF_SEARCH)),
-    chunksByGraph(corpus, vector, filter, AGREED),
-    searchGraph(EF_SEARCH),
-    chunksByGraph(corpus, vector, filter, CANDIDATES),
-  ];
-  const recall = byGraph ? walks : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES)];
+  const recall = byGraph
+    ? [
+        searchGraph(narrowSearch(EF_SEARCH)),
+        chunksByGraph(corpus, vector, filter, AGREED),
+        searchGraph(EF_SEARCH),
+        chunksByGraph(corpus, vector, filter, CANDIDATES),
+      ]
+    : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES)];
   return async (client) => {
     const found = await readAs(client, corpus.tenantId, [corpusState(corpus, NOW), ...recall]);
     const best = (found.at(-1) ?? []).slice(0, K).map((row) => row.chunk_no as number);

@@ -1,6 +1,6 @@
 import { type Figures, type Step, withoutFailures } from "./figures.ts";
 import type { Axis, Plot, Series } from "./plot.ts";
-import { KINDS } from "./tenants.ts";
+import { KINDS } from "./traffic.ts";
 import { TOPICS } from "./vectors.ts";
 
 /** What a run's figures look like by the number of chunks. */

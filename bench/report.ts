@@ -16,7 +16,8 @@ import type { RlsFigures } from "./rls.ts";
 import type { Run } from "./run.ts";
 import type { SparseFigures } from "./sparse.ts";
 import { count, decimals, kB, ms, share, table } from "./table.ts";
-import { KINDS, type Latency, type TenantsFigures, WRITES } from "./tenants.ts";
+import type { Latency, TenantsFigures } from "./tenants.ts";
+import { KINDS, WRITES } from "./traffic.ts";
 import { TOPICS } from "./vectors.ts";
 
 /** Writes what bench/results/README.md says. @returns the path of the Markdown */
