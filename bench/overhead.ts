@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
 import { connectionOf } from "../src/db/pools.ts";
-import { hitRows } from "../src/sql/ranked-chunks.ts";
+import { pageCandidates } from "../src/plan/plan-retrieval.ts";
 import { corpusState, nearestChunks } from "../src/sql/recall.ts";
 import { testEmbeddingModel } from "../test/support/test-embedding.ts";
 import { readAs } from "./read-as.ts";
@@ -96,7 +96,7 @@ export async function fill(server: BenchServer, token: string, chunks: number): 
   }
 }
 
-/** The statements that the retrieve sends, one batch after the other, on a bare connection. */
+/** The batch that the retrieve sends, on a bare connection. */
 async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
   const corpus = {
     tenantId: TENANT,
@@ -110,14 +110,12 @@ async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
   );
   if (vector === undefined) throw new Error("the model gives a vector for each text");
   const at = { pin: undefined };
-  const recall = nearestChunks(corpus, at, vector, {}, 100);
+  const hits = { count: K, show: { unit: "chunk", maxCharacters: 1_000_000, vector: false } } as const;
+  const recall = nearestChunks(corpus, at, vector, {}, pageCandidates(K), hits);
   return async (client) => {
     const [, rows = []] = await readAs(client, TENANT, [corpusState(corpus, at), recall]);
-    const best = rows.slice(0, K).map((row) => row.chunk_no as number);
-    if (best.length !== K) throw new Error(`the statement found ${best.length} chunks`);
-    const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    const [hits = []] = await readAs(client, TENANT, [hitRows(corpus, best, show)]);
-    if (hits.length !== K) throw new Error(`the statement found ${hits.length} hits`);
+    const found = rows.filter((row) => row.body !== null).length;
+    if (found !== K) throw new Error(`the statement found ${found} hits`);
   };
 }
 

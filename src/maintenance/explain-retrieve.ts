@@ -5,6 +5,7 @@ import type { OperatorDatabase, TenantTransaction } from "../db/database.ts";
 import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterFields } from "../plan/filter-fields.ts";
+import { DEFAULT_K, pageCandidates } from "../plan/plan-retrieval.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../plan/resolve-filter.ts";
 import { RpcError } from "../protocol/errors.ts";
 import { choosePath } from "../retrieval/dense-path.ts";
@@ -55,7 +56,7 @@ export async function explainRetrieve(
     await transaction.query(planAsReader);
     const asked = { indexVersion: undefined, seed: undefined, filter };
     const path = await choosePath(asked, corpus, config.retrieval, (statement) => transaction.query(statement));
-    const limit = config.retrieval.defaultCandidateK;
+    const limit = Math.min(pageCandidates(DEFAULT_K), config.retrieval.defaultCandidateK);
     const statements = [];
     for (const { efSearch, statement } of statementsOf(path, corpus, vector, filter, limit)) {
       if (efSearch !== undefined) await transaction.query(searchGraph(efSearch));
@@ -77,6 +78,9 @@ function filterOf(filter: unknown, { filter: limits }: Config): ResolvedFilter |
   }
 }
 
+/** What a retrieve shows of its hits unless told otherwise. */
+const SHOWN = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
+
 function statementsOf(
   path: DensePath,
   corpus: Corpus,
@@ -84,12 +88,13 @@ function statementsOf(
   filter: ResolvedFilter | undefined,
   limit: number,
 ): readonly { readonly efSearch?: number; readonly statement: Statement }[] {
+  const hits = { count: DEFAULT_K, show: SHOWN };
   if (path.search === "exact")
-    return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit) }];
+    return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit, hits) }];
   const { efSearch } = path;
   return [
     { efSearch: narrowSearch(efSearch), statement: chunksByGraph(corpus, vector, filter, Math.min(AGREED, limit)) },
-    { efSearch, statement: chunksByGraph(corpus, vector, filter, limit) },
+    { efSearch, statement: chunksByGraph(corpus, vector, filter, limit, hits) },
   ];
 }
 

@@ -51,7 +51,7 @@ export interface RetrievalOffer extends StageOffer {
   readonly dedup: boolean;
 }
 
-const DEFAULT_K = 10;
+export const DEFAULT_K = 10;
 const OPERATORS: ReadonlySet<string> = new Set(FILTER_OPERATORS);
 
 /**
@@ -80,7 +80,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
   const clampedCandidateK = Math.max(clampedK, Math.min(wanted, offer.maxCandidateK));
   refuseUnoffered(params, leaveOut);
 
-  return {
+  const plan = {
     query: parseQuery(params, offer.maxQueryBytes),
     rewrite: planRewrite(params, offer, leaveOut),
     recall: planRecall(params, offer, leaveOut),
@@ -104,7 +104,30 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
     cursor: readCursor(params, offer),
     notes,
   };
+  const isForPage = candidateK === undefined && isRecallAlone(plan);
+  return {
+    ...plan,
+    firstCandidateK: isForPage ? Math.min(clampedCandidateK, pageCandidates(clampedK)) : clampedCandidateK,
+  };
 }
+
+/** With room for near-duplicates that are left out, and for a sign that there is a next page. */
+export const pageCandidates = (k: number): number => 2 * k + 10;
+
+/** Whether hits are the chunks of one ranked list, from its first on. */
+const isRecallAlone = ({
+  recall,
+  unit,
+  rewrite,
+  rerank,
+  recency,
+  mmr,
+  sessionId,
+  cursor,
+}: Omit<RetrievalPlan, "firstCandidateK">): boolean =>
+  recall.mode === "dense" &&
+  unit === "chunk" &&
+  [rewrite, rerank, recency, mmr, sessionId, cursor].every((one) => one === undefined);
 
 /** Any string may be asked for; only one that no database can hold is malformed. */
 function readVersion(params: Params, { snapshots }: RetrievalOffer): string | undefined {

@@ -41,6 +41,11 @@ export interface RetrievalPlan {
   readonly k: number;
   /** Candidates per ranked list, at least k. */
   readonly candidateK: number;
+  /**
+   * Candidates that are looked for first: enough for this page where no stage looks beyond it, as many as `candidateK` where one does. Later pages
+   * have the list of all `candidateK`, of which these are the first.
+   */
+  readonly firstCandidateK: number;
   /** As many as candidateK may become where a trajectory has seen some, and the longest ranked list that is kept. */
   readonly maxCandidateK: number;
   /** Documents of one group of near-duplicates among the hits; 0 = any number. */

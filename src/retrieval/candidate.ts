@@ -1,4 +1,5 @@
 import { compareUtf8 } from "../protocol/text.ts";
+import type { HitRow } from "../sql/ranked-chunks.ts";
 
 /** One chunk that recall found, with what each retriever says of it. */
 export interface Candidate {
@@ -11,6 +12,8 @@ export interface Candidate {
   readonly dense: number | undefined;
   /** BM25, at least 0; undefined when no sparse retriever ran, 0 when no query term is in the chunk. */
   readonly sparse: number | undefined;
+  /** What a hit shows of it, where recall brought that along. */
+  readonly hit?: HitRow | undefined;
 }
 
 export interface ScoredCandidate extends Candidate {

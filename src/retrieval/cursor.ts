@@ -4,11 +4,11 @@ import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { SessionOwner } from "../sql/sessions.ts";
 
 /**
- * A cursor: 68 letters that name a ranked list and a place in it, signed by the tenant's key. It is good for the caller, the corpus
+ * A cursor: letters that name a ranked list and a place in it, signed by the tenant's key. It is good for the caller, the corpus
  * and the plan that it was made for, and for nothing else.
  *
- * 1 byte kind, 16 bytes list or version, 4 bytes each for place, candidates, most candidates and the second of its end, 2 bytes
- * near-duplicates, 16 bytes signature: 51 bytes fill 68 letters of base64url to the last bit, so that no two texts are one cursor.
+ * 16 bytes signature, 1 byte kind, 16 bytes list or version, 4 bytes each for place, candidates, most candidates and the second of its end,
+ * 2 bytes near-duplicates, and 4 bytes for each chunk that pages before have shown.
  */
 
 /** What a cursor is good for. */
@@ -22,10 +22,13 @@ export interface CursorScope {
 export type Caps = Pick<RetrievalPlan, "candidateK" | "maxCandidateK" | "maxNearDuplicates">;
 
 export interface Place {
-  /** A list that was kept, by its id; or one to be found anew in the version of the corpus that the first page read, by its token. */
+  /**
+   * A list that was kept, by its id; or one to be found anew in the version of the corpus that the first page read, by its token. Anew it
+   * may come out a little otherwise where a graph leads to it, and then has what pages before did not show.
+   */
   readonly list:
     | { readonly kind: "kept"; readonly id: Uint8Array }
-    | { readonly kind: "version"; readonly token: string };
+    | { readonly kind: "version"; readonly token: string; readonly shown: readonly number[] };
   /** How many places of the list were used up before. */
   readonly offset: number;
   readonly caps: Caps;
@@ -39,23 +42,30 @@ export interface SignedPlace extends Place {
 
 const SIGNATURE_BYTES = 16;
 const PLACE_BYTES = 35;
-const FORM = /^[A-Za-z0-9_-]{68}$/;
+const CHUNK_BYTES = 4;
 const KINDS = ["kept", "version"] as const;
 
 export function writeCursor(place: Place, scope: CursorScope, key: Uint8Array): string {
   const bytes = placeBytes(place);
-  return Buffer.concat([bytes, sign(bytes, scope, key)]).toString("base64url");
+  return Buffer.concat([sign(bytes, scope, key), bytes]).toString("base64url");
 }
 
 /** @returns undefined for a text that is no cursor, whoever signed it */
 export function parseCursor(text: string): SignedPlace | undefined {
-  if (!FORM.test(text)) return undefined;
-  const bytes = Buffer.from(text, "base64url");
+  const signed = Buffer.from(text, "base64url");
+  const signature = signed.subarray(0, SIGNATURE_BYTES);
+  const bytes = signed.subarray(SIGNATURE_BYTES);
+  const shownBytes = bytes.length - PLACE_BYTES;
+  // Letters that stand for no bits, and others that are passed over, would make two texts one cursor.
+  if (shownBytes < 0 || shownBytes % CHUNK_BYTES > 0 || signed.toString("base64url") !== text) return undefined;
   const kind = KINDS[bytes.readUInt8(0)];
-  if (kind === undefined) return undefined;
+  if (kind === undefined || (kind === "kept" && shownBytes > 0)) return undefined;
   const id = bytes.subarray(1, 17);
+  const shown = Array.from({ length: shownBytes / CHUNK_BYTES }, (_, at) =>
+    bytes.readUInt32BE(PLACE_BYTES + at * CHUNK_BYTES),
+  );
   return {
-    list: kind === "kept" ? { kind, id } : { kind, token: id.toString("base64url") },
+    list: kind === "kept" ? { kind, id } : { kind, token: id.toString("base64url"), shown },
     offset: bytes.readUInt32BE(17),
     caps: {
       candidateK: bytes.readUInt32BE(21),
@@ -63,7 +73,7 @@ export function parseCursor(text: string): SignedPlace | undefined {
       maxNearDuplicates: bytes.readUInt16BE(29),
     },
     expiresAt: bytes.readUInt32BE(31),
-    signature: bytes.subarray(PLACE_BYTES),
+    signature,
   };
 }
 
@@ -76,6 +86,7 @@ function requestOf({
   cursor,
   notes,
   candidateK,
+  firstCandidateK,
   maxCandidateK,
   maxNearDuplicates,
   maxHitCharacters,
@@ -86,7 +97,8 @@ function requestOf({
 }
 
 function placeBytes({ list, offset, caps, expiresAt }: Place): Buffer {
-  const bytes = Buffer.alloc(PLACE_BYTES);
+  const shown = list.kind === "kept" ? [] : list.shown;
+  const bytes = Buffer.alloc(PLACE_BYTES + shown.length * CHUNK_BYTES);
   bytes.writeUInt8(KINDS.indexOf(list.kind), 0);
   bytes.set(list.kind === "kept" ? list.id : Buffer.from(list.token, "base64url"), 1);
   bytes.writeUInt32BE(offset, 17);
@@ -94,6 +106,7 @@ function placeBytes({ list, offset, caps, expiresAt }: Place): Buffer {
   bytes.writeUInt32BE(caps.maxCandidateK, 25);
   bytes.writeUInt16BE(caps.maxNearDuplicates, 29);
   bytes.writeUInt32BE(expiresAt, 31);
+  for (const [at, chunkNo] of shown.entries()) bytes.writeUInt32BE(chunkNo, PLACE_BYTES + at * CHUNK_BYTES);
   return bytes;
 }
 

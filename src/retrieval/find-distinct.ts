@@ -2,11 +2,12 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import type { ScoredCandidate } from "./candidate.ts";
-import { collapse } from "./collapse.ts";
+import { type Collapsed, collapse } from "./collapse.ts";
 import type { RetrievalContext } from "./context.ts";
 import { type Found, findCandidates } from "./find-candidates.ts";
 import { groupByDocument } from "./group.ts";
-import type { Question } from "./recall.ts";
+import { shownFields } from "./load-hits.ts";
+import type { Question, RecallRequest } from "./recall.ts";
 import type { Seen } from "./trajectory.ts";
 
 /** How often recall is asked: once, and again behind the near-duplicates that left it short. */
@@ -23,14 +24,36 @@ export interface Distinct {
 }
 
 /**
- * Finds candidates and leaves out surplus near-duplicates. Where fewer are left than `k`, or than half of what recall found at
- * first (what later pages show), the same question is asked again as if the surplus were not in the corpus, until there are
- * enough, there is no more, or it was asked three times.
+ * Finds candidates and leaves out surplus near-duplicates. Only as many are looked for as the page needs, where it needs no more and they
+ * are enough.
  *
  * @returns undefined for a corpus that was never written
  * @throws RpcError -32010 when the pinned version cannot be had
  */
 export async function findDistinct(
+  plan: RetrievalPlan,
+  corpus: Corpus,
+  questions: readonly Question[],
+  seen: Seen,
+  context: RetrievalContext,
+): Promise<Distinct | undefined> {
+  const candidateK = plan.firstCandidateK;
+  if (candidateK < plan.candidateK) {
+    const request = { ...plan, candidateK, hits: { count: plan.k, show: shownFields(plan) } };
+    const look = await lookOnce(request, corpus, questions, seen, context);
+    if (look === undefined) return undefined;
+    const { found, left, full } = look;
+    if (left.length > plan.k || found.candidates.length < candidateK)
+      return { found, distinct: left, notes: notesOf(full.length > 0, true) };
+  }
+  return await findAll(plan, corpus, questions, seen, context);
+}
+
+/**
+ * Where fewer are left than `k`, or than half of what recall found at first (what later pages show), the same question is asked again as
+ * if the surplus were not in the corpus, until there are enough, there is no more, or it was asked three times.
+ */
+async function findAll(
   plan: RetrievalPlan,
   corpus: Corpus,
   questions: readonly Question[],
@@ -44,17 +67,11 @@ export async function findDistinct(
   let wanted: number | undefined;
   let path: Found["path"];
   for (let round = 1; ; round++) {
-    const found = await findCandidates({ ...plan, candidateK, indexVersion, surplus }, corpus, questions, context);
-    if (found === undefined) return undefined;
+    const look = await lookOnce({ ...plan, candidateK, indexVersion, surplus }, corpus, questions, seen, context);
+    if (look === undefined) return undefined;
+    const { found, recalled, left, full } = look;
     if (round === 1) path = found.path; // what comes after it reads a version, and that exactly
-    const unseen = found.candidates.filter((candidate) => !seen.has(candidate, plan.unit));
-    const recalled = plan.unit === "document" ? groupByDocument(unseen) : unseen;
-    const { maxNearDuplicates } = plan;
-    const { left, full } =
-      maxNearDuplicates === 0
-        ? { left: recalled, full: [] }
-        : await collapse(recalled, maxNearDuplicates, context.limits.signal);
-    wanted ??= Math.min(recalled.length, Math.max(plan.k, recalled.length / 2));
+    wanted ??= Math.min(recalled, Math.max(plan.k, recalled / 2));
     const isWhole = full.length === 0 || left.length >= wanted || found.candidates.length < candidateK;
     if (isWhole || round === MAX_ROUNDS)
       return {
@@ -68,6 +85,26 @@ export async function findDistinct(
     };
     indexVersion = found.indexVersion; // what was read first is read again
   }
+}
+
+/** What one recall finds that was not seen before, how many of the plan's unit that is, and what is left of it. */
+async function lookOnce(
+  request: RecallRequest,
+  corpus: Corpus,
+  questions: readonly Question[],
+  seen: Seen,
+  context: RetrievalContext,
+): Promise<(Collapsed<ScoredCandidate> & { readonly found: Found; readonly recalled: number }) | undefined> {
+  const found = await findCandidates(request, corpus, questions, context);
+  if (found === undefined) return undefined;
+  const { unit, maxNearDuplicates } = request;
+  const unseen = found.candidates.filter((candidate) => !seen.has(candidate, unit));
+  const recalled = unit === "document" ? groupByDocument(unseen) : unseen;
+  const distinct =
+    maxNearDuplicates === 0
+      ? { left: recalled, full: [] }
+      : await collapse(recalled, maxNearDuplicates, context.limits.signal);
+  return { ...distinct, found, recalled: recalled.length };
 }
 
 function notesOf(wasCollapsed: boolean, isWhole: boolean): readonly string[] {

@@ -12,6 +12,20 @@ import { type HitScores, shapeHit } from "./shape-hits.ts";
 /** A place in a ranked list. */
 export interface Ranked extends HitScores {
   readonly chunkNo: number;
+  /** Its row, where recall brought it along. */
+  readonly hit?: HitRow | undefined;
+}
+
+/** What of a hit a plan reads. */
+export function shownFields({
+  unit,
+  includeText,
+  includeVectors,
+  tokenBudget,
+  maxHitCharacters,
+}: RetrievalPlan): HitFields {
+  const needsText = includeText || tokenBudget !== undefined;
+  return { unit, maxCharacters: needsText ? maxHitCharacters : 0, vector: includeVectors };
 }
 
 /** One page of a ranked list. */
@@ -49,25 +63,21 @@ export async function loadHits(
   plan: RetrievalPlan,
   context: RetrievalContext,
 ): Promise<Page | undefined> {
-  const { unit, includeText, includeVectors, tokenBudget, maxHitCharacters } = plan;
   const places = ranked.slice(0, plan.k);
-  const needsText = includeText || tokenBudget !== undefined;
-  const show = { unit, maxCharacters: needsText ? maxHitCharacters : 0, vector: includeVectors };
-  const numbers = places.map(({ chunkNo }) => chunkNo);
-  const isNothing = numbers.length === 0 && pin === undefined;
-  const read = isNothing ? [] : await readHits(numbers, show, pin, corpus, context);
+  const show = shownFields(plan);
+  const read = await rowsOf(places, show, pin, corpus, context);
   if (read === undefined) return undefined;
   const rows = new Map(read.map((row) => [row.chunkNo, row]));
   const found = places.flatMap((place, index) => {
     const row = rows.get(place.chunkNo);
     return row === undefined ? [] : [{ place, row, index }];
   });
-  const tooFar = needsText ? found.findIndex(({ row }) => row.text === undefined) : -1;
+  const tooFar = show.maxCharacters > 0 ? found.findIndex(({ row }) => row.text === undefined) : -1;
   const fitting = tooFar < 0 ? found : found.slice(0, tooFar);
   const { items, tokens, note } = await pack(fitting, plan, context);
   const last = found[items.length];
   return {
-    hits: items.map(({ place, row }) => shapeHit(place, shownOf(row, plan, context), unit)),
+    hits: items.map(({ place, row }) => shapeHit(place, shownOf(row, plan, context), plan.unit)),
     rows: items.map(({ row }) => row),
     used: last === undefined ? places.length : last.index,
     tokens,
@@ -81,6 +91,20 @@ const shownOf = (row: HitRow, { includeText }: RetrievalPlan, { redactedMeta }: 
   ...(!includeText && { text: undefined, context: undefined }),
   meta: redactMeta(row.meta, redactedMeta),
 });
+
+/** Rows that recall brought along are of the snapshot in which it found the version; those that are read now need not be. */
+async function rowsOf(
+  places: readonly Ranked[],
+  show: HitFields,
+  pin: string | undefined,
+  corpus: Corpus,
+  context: RetrievalContext,
+): Promise<readonly HitRow[] | undefined> {
+  const brought = places.flatMap(({ hit }) => hit ?? []);
+  if (brought.length === places.length && (brought.length > 0 || pin === undefined)) return brought;
+  const numbers = places.map(({ chunkNo }) => chunkNo);
+  return await readHits(numbers, show, pin, corpus, context);
+}
 
 /** Rows and pin in one snapshot: one that has the token has every row, and so had those before it. */
 async function readHits(

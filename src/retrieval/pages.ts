@@ -3,9 +3,9 @@ import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { invalidParams, notFound } from "../protocol/errors.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";
-import { type Caps, isSigned, type Place, parseCursor, writeCursor } from "./cursor.ts";
+import { isSigned, type Place, parseCursor, writeCursor } from "./cursor.ts";
 import { VersionGone } from "./find-candidates.ts";
-import { loadHits, type Page } from "./load-hits.ts";
+import { loadHits, type Page, type Ranked } from "./load-hits.ts";
 import { type Ranking, rank } from "./rank.ts";
 import { packEntries, unpackEntries } from "./ranked-entries.ts";
 
@@ -18,8 +18,12 @@ export interface LaterPage extends Page {
   readonly nextCursor: string | undefined;
 }
 
-/** What the cursors of one list have in common, and how many places it has. */
-type List = Omit<Place, "offset"> & { readonly length: number };
+/** A list from one page's first place on, and what its cursors have in common. */
+interface List extends Place {
+  readonly left: readonly Ranked[];
+  /** Found anew it has the same chunks in the same places. */
+  readonly keepsPlaces: boolean;
+}
 
 type Listed = Pick<Ranking, "indexVersion" | "candidates" | "ranked" | "path">;
 
@@ -40,20 +44,7 @@ export async function firstPageOf(
   const hasMore = page.used > 0 && page.used < ranking.ranked.length;
   if (!hasMore || context.cursors === undefined) return { ...page, nextCursor: undefined };
   const list = await listOf(ranking, plan, context.cursors.ttlSeconds, context);
-  return { ...page, nextCursor: await cursorAfter(page, 0, list, corpus, plan, context) };
-}
-
-/**
- * A reranker's and a generator's answers and what a trajectory has seen are not the same a second time, nor, of some models, the query's
- * vector. Nor is what a graph found: anew, a version is searched exactly, and its list may have a chunk that this one does not.
- */
-function canBeFoundAnew(
-  { rerank, rewrite, sessionId }: RetrievalPlan,
-  { path }: Listed,
-  { embedding }: RetrievalContext,
-): boolean {
-  if (rerank !== undefined || rewrite !== undefined || sessionId !== undefined) return false;
-  return path === undefined || (path.search === "exact" && embedding.isRepeatable);
+  return { ...page, nextCursor: await cursorAfter(page, list, corpus, plan, context) };
 }
 
 async function listOf(
@@ -66,33 +57,48 @@ async function listOf(
   const { candidateK, maxCandidateK, maxNearDuplicates } = plan;
   const caps = { candidateK, maxCandidateK, maxNearDuplicates };
   const expiresAt = Math.ceil(Date.now() / 1_000) + ttlSeconds;
-  if (canBeFoundAnew(plan, listed, context))
-    return { list: { kind: "version", token: indexVersion }, caps, expiresAt, length: ranked.length };
-  const kept = ranked.slice(0, maxCandidateK);
+  const keepsPlaces = comesOutTheSame(listed, context);
+  if (canBeFoundAnew(plan, keepsPlaces)) {
+    const list = { kind: "version", token: indexVersion, shown: [] } as const;
+    return { list, offset: 0, left: ranked, keepsPlaces, caps, expiresAt };
+  }
+  const left = ranked.slice(0, maxCandidateK);
   const { rankedLists, owner, access } = context;
-  const list = { indexVersion, candidates, entries: packEntries(kept) };
-  const id = await rankedLists.keep(owner, list, access, statementLimits(context));
-  return { list: { kind: "kept", id }, caps, expiresAt, length: kept.length };
+  const entries = packEntries(left);
+  const id = await rankedLists.keep(owner, { indexVersion, candidates, entries }, access, statementLimits(context));
+  return { list: { kind: "kept", id }, offset: 0, left, keepsPlaces: true, caps, expiresAt };
 }
+
+/** A graph may lead to a chunk that it missed before, or to one less; and of some models a query's vector is not the same a second time. */
+const comesOutTheSame = ({ path }: Listed, { embedding }: RetrievalContext): boolean =>
+  path === undefined || (path.search === "exact" && embedding.isRepeatable);
+
+/**
+ * A reranker's and a generator's answers and what a trajectory has seen are not the same a second time. Chunks that were shown can be left out of a
+ * list that comes out a little otherwise, but whole documents may be found by other chunks then.
+ */
+const canBeFoundAnew = ({ rerank, rewrite, sessionId, unit }: RetrievalPlan, keepsPlaces: boolean): boolean =>
+  [rerank, rewrite, sessionId].every((one) => one === undefined) && (keepsPlaces || unit === "chunk");
 
 /**
  * The cursor of the page after this one.
  *
- * @param from how many places of the list were used up before the page
  * @returns undefined at the end of the list, and when nothing fitted into the budget: the next page would be no other
  */
 async function cursorAfter(
-  page: Page,
-  from: number,
-  { length, ...list }: List,
+  { used }: Page,
+  { left, keepsPlaces, list, offset, caps, expiresAt }: List,
   corpus: Corpus,
   plan: RetrievalPlan,
   context: RetrievalContext,
 ): Promise<string | undefined> {
-  const offset = from + page.used;
-  if (page.used === 0 || offset >= length || context.cursors === undefined) return undefined;
+  if (used === 0 || used >= left.length || context.cursors === undefined) return undefined;
   const key = await context.cursors.keys.of(context.access, statementLimits(context));
-  return writeCursor({ ...list, offset }, { owner: context.owner, corpus: corpus.name, plan }, key);
+  const place =
+    keepsPlaces || list.kind === "kept"
+      ? { list, offset: offset + used }
+      : { list: { ...list, shown: [...list.shown, ...left.slice(0, used).map(({ chunkNo }) => chunkNo)] }, offset };
+  return writeCursor({ ...place, caps, expiresAt }, { owner: context.owner, corpus: corpus.name, plan }, key);
 }
 
 /**
@@ -117,29 +123,40 @@ export async function laterPage(
   if (place.expiresAt * 1_000 < Date.now()) throw expired();
   const listed = await readList(place, plan, corpus, context);
   if (listed === undefined) throw expired();
-  const { ranked, indexVersion, candidates, path } = listed;
-  const page = await loadHits(ranked.slice(place.offset), indexVersion, corpus, plan, context);
+  const { left, keepsPlaces, indexVersion, candidates, path } = listed;
+  const page = await loadHits(left, indexVersion, corpus, plan, context);
   if (page === undefined) throw expired();
-  const nextCursor = await cursorAfter(page, place.offset, { ...place, length: ranked.length }, corpus, plan, context);
+  const nextCursor = await cursorAfter(page, { ...place, left, keepsPlaces }, corpus, plan, context);
   return { ...page, indexVersion, candidates, path, nextCursor };
 }
 
 /** @returns undefined when the list or its version is gone */
 async function readList(
-  { list, caps }: Place,
+  { list, offset, caps }: Place,
   plan: RetrievalPlan,
   corpus: Corpus,
   context: RetrievalContext,
-): Promise<Listed | undefined> {
-  if (list.kind === "version") return await findAnew(list.token, caps, plan, corpus, context);
-  const { rankedLists, owner, access } = context;
-  const kept = await rankedLists.find(owner, list.id, access, statementLimits(context));
-  return kept && { ...kept, path: undefined, ranked: unpackEntries(kept.entries) };
+): Promise<(Omit<Listed, "ranked"> & Pick<List, "left" | "keepsPlaces">) | undefined> {
+  if (list.kind === "kept") {
+    const { rankedLists, owner, access } = context;
+    const kept = await rankedLists.find(owner, list.id, access, statementLimits(context));
+    return kept && { ...kept, path: undefined, left: unpackEntries(kept.entries).slice(offset), keepsPlaces: true };
+  }
+  const capped = { ...plan, ...caps, firstCandidateK: caps.candidateK };
+  if (list.shown.length === 0) {
+    const anew = await findAnew(list.token, capped, corpus, context);
+    return anew && { ...anew, left: anew.ranked.slice(offset), keepsPlaces: true };
+  }
+  // As long as the version is the newest, the graph leads to it.
+  const newest = plan.indexVersion === undefined ? await findAnew(undefined, capped, corpus, context) : undefined;
+  const isSame = newest?.indexVersion === list.token;
+  const anew = isSame ? newest : await findAnew(list.token, capped, corpus, context);
+  const shown = new Set(list.shown);
+  return anew && { ...anew, left: anew.ranked.filter(({ chunkNo }) => !shown.has(chunkNo)), keepsPlaces: false };
 }
 
 async function findAnew(
-  token: string,
-  caps: Caps,
+  token: string | undefined,
   plan: RetrievalPlan,
   corpus: Corpus,
   context: RetrievalContext,
@@ -147,7 +164,7 @@ async function findAnew(
   try {
     // Nobody is told of hits that are not this page's.
     const silent = { ...context, report: undefined };
-    return await rank({ ...plan, ...caps, indexVersion: token }, corpus, [{ query: plan.query }], silent);
+    return await rank({ ...plan, indexVersion: token }, corpus, [{ query: plan.query }], silent);
   } catch (error) {
     if (error instanceof VersionGone) return undefined;
     throw error;

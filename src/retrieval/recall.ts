@@ -5,6 +5,7 @@ import { AGREED, type DensePath, leadsToNearest, narrowSearch } from "../plan/ch
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
+import type { FirstHits } from "../sql/ranked-chunks.ts";
 import {
   type CorpusState,
   chunksByGraph,
@@ -45,6 +46,8 @@ export interface Question {
 export interface RecallRequest extends RetrievalPlan {
   /** What there is enough of. */
   readonly surplus?: Surplus | undefined;
+  /** The dense list's first chunks bring along what hits show of them. */
+  readonly hits?: FirstHits | undefined;
 }
 
 const NO_SCORES: Bm25Result = { chunkNos: new Uint32Array(), scores: new Float64Array(), asked: new Float64Array() };
@@ -132,7 +135,8 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
   const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
   const walks = vector === undefined || path?.search !== "graph" ? undefined : walksOf(plan, corpus, vector, path);
-  const exact = () => (vector === undefined ? none : [nearestChunks(corpus, at, vector, plan, plan.candidateK)]);
+  const exact = () =>
+    vector === undefined ? none : [nearestChunks(corpus, at, vector, plan, plan.candidateK, plan.hits)];
   const dense = walks === undefined ? exact() : [walks.wide];
   const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan)];
   const statements: readonly Statement<unknown>[] = [
@@ -171,15 +175,15 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
 
 /** A narrow walk through the graph, and a wide one after what it needs. */
 function walksOf(
-  plan: RetrievalPlan,
+  plan: RecallRequest,
   corpus: Corpus,
   vector: Float32Array,
   { efSearch }: { readonly efSearch: number },
 ) {
-  const walk = (limit: number) => chunksByGraph(corpus, vector, plan.filter, limit);
-  const narrow = walk(Math.min(AGREED, plan.candidateK));
+  const { filter, candidateK, hits } = plan;
+  const narrow = chunksByGraph(corpus, vector, filter, Math.min(AGREED, candidateK));
   const before: readonly Statement<unknown>[] = [searchGraph(narrowSearch(efSearch)), narrow, searchGraph(efSearch)];
-  return { before, wide: walk(plan.candidateK) };
+  return { before, wide: chunksByGraph(corpus, vector, filter, candidateK, hits) };
 }
 
 const similarities = (rows: readonly DenseRow[]): number[] => rows.map(({ similarity }) => similarity);
@@ -203,6 +207,7 @@ function merge(
     print: row.print,
     dense: mode === "sparse" ? undefined : row.similarity,
     sparse: mode === "dense" ? undefined : (sparseScores.get(row.chunkNo) ?? 0),
+    hit: row.hit,
   });
   const sparseList = [...sparse.chunkNos]
     .flatMap((chunkNo) => known.get(chunkNo) ?? []) // gone since the first look: purged

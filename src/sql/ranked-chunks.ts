@@ -6,11 +6,11 @@ import { readVector } from "./vector-literal.ts";
 
 /** What the stages after recall read of the chunks that it found. Each statement names its tenant itself. */
 
-const documentOf = (): Sql =>
-  sql`join pgrcp.documents d on d.tenant_id = c.tenant_id and d.corpus = c.corpus and d.doc_id = c.doc_id and d.added_version = c.added_version`;
+const documentOf = (corpus: Corpus, docId: Sql): Sql =>
+  sql`pgrcp.documents d on d.tenant_id = ${corpus.tenantId} and d.corpus = ${corpus.name} and d.doc_id = ${docId} and d.added_version = c.added_version`;
 
-const textOf = (): Sql =>
-  sql`join pgrcp.document_texts t on t.tenant_id = c.tenant_id and t.corpus = c.corpus and t.doc_id = c.doc_id and t.added_version = c.added_version`;
+const textOf = (corpus: Corpus, docId: Sql): Sql =>
+  sql`pgrcp.document_texts t on t.tenant_id = ${corpus.tenantId} and t.corpus = ${corpus.name} and t.doc_id = ${docId} and t.added_version = c.added_version`;
 
 /** Contexts are one JSON list a document. */
 const contextOf = (): Sql => sql`t.contexts ->> c.ordinal`;
@@ -32,7 +32,7 @@ export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Stat
   return plannedIn(
     corpus,
     compile(
-      sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, ${MAX_PASSAGE_CHARACTERS}::int)) as body from pgrcp.chunks c ${documentOf()} ${textOf()} where ${byNumber(corpus, chunkNos)}`,
+      sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, ${MAX_PASSAGE_CHARACTERS}::int)) as body from pgrcp.chunks c join ${documentOf(corpus, sql`c.doc_id`)} join ${textOf(corpus, sql`c.doc_id`)} where ${byNumber(corpus, chunkNos)}`,
       ({ chunk_no, title, context, body }) => ({
         chunkNo: chunk_no as number,
         value: [...[title, context].filter((part) => part !== null && part !== ""), body].join("\n"),
@@ -106,6 +106,49 @@ export interface HitFields {
  * @param chunkNos best first
  */
 export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFields): Statement<HitRow> {
+  const order = sql`array_position(${chunkNos}::int[], c.chunk_no)`;
+  const texts = needsTexts(show) ? sql` join ${textOf(corpus, sql`c.doc_id`)}` : sql``;
+  return plannedIn(
+    corpus,
+    compile(
+      sql`select c.chunk_no, c.doc_id, c.ordinal, ${hitColumns(show)} from pgrcp.chunks c join ${documentOf(corpus, sql`c.doc_id`)}${texts} where ${byNumber(corpus, chunkNos)}${rankedBy(order, show)}`,
+      hitRow,
+    ),
+  );
+}
+
+/** The first of a ranked list, as hits. */
+export interface FirstHits {
+  readonly count: number;
+  readonly show: HitFields;
+}
+
+/** Columns of `pgrcp.chunks` by which a hit's are found. */
+export const sourceColumns = ({ show }: FirstHits): Sql =>
+  sql`added_version, start_offset, end_offset${show.vector ? sql`, embedding` : sql``}`;
+
+/**
+ * Ranked chunks, each with its place, and the first of them with what a hit shows.
+ *
+ * @param nearest rows with `columns`, `sourceColumns` and `distance`
+ * @param columns of `c`
+ */
+export function withFirstHits(corpus: Corpus, nearest: Sql, columns: Sql, order: Sql, { count, show }: FirstHits): Sql {
+  const place = sql`row_number() over (order by ${order})`;
+  // NULL is found in no index: beyond the first nothing is read.
+  const shown = sql`case when c.place <= ${count}::bigint then c.doc_id end`;
+  const texts = needsTexts(show) ? sql` left join ${textOf(corpus, shown)}` : sql``;
+  return sql`select ${columns}, ${hitColumns(show)} from (select *, ${place} as place from (${nearest}) nearest) c left join ${documentOf(corpus, shown)}${texts}${rankedBy(sql`c.place`, show)} order by c.place`;
+}
+
+const needsTexts = ({ unit, maxCharacters }: HitFields): boolean => maxCharacters > 0 || unit === "document";
+
+/** The window that `hitColumns` counts texts in. */
+const rankedBy = (order: Sql, { maxCharacters }: HitFields): Sql =>
+  maxCharacters > 0 ? sql` window ranked as (order by ${order})` : sql``;
+
+/** What a hit shows of a chunk `c`, its document `d` and, if it is needed, its text `t`. */
+function hitColumns(show: HitFields): Sql {
   const isWhole = show.unit === "document";
   const hasText = show.maxCharacters > 0;
   const piece = isWhole ? sql`t.body` : sql`substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset)`;
@@ -119,29 +162,23 @@ export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFi
   const offsets = isWhole
     ? sql`0 as start_offset, char_length(t.body) as end_offset`
     : sql`c.start_offset, c.end_offset`;
-  const texts = hasText || isWhole ? sql` ${textOf()}` : sql``;
-  const ranked = hasText ? sql` window ranked as (order by array_position(${chunkNos}::int[], c.chunk_no))` : sql``;
-  return plannedIn(
-    corpus,
-    compile(
-      sql`select c.chunk_no, c.doc_id, c.ordinal, d.chunk_count, ${offsets}, ${text} as body, ${context} as context, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from pgrcp.chunks c ${documentOf()}${texts} where ${byNumber(corpus, chunkNos)}${ranked}`,
-      (row) => ({
-        chunkNo: row.chunk_no as number,
-        docId: row.doc_id as string,
-        ordinal: row.ordinal as number,
-        chunkCount: row.chunk_count as number,
-        start: row.start_offset as number,
-        end: row.end_offset as number,
-        text: (row.body as string | null) ?? undefined,
-        context: (row.context as string | null) || undefined,
-        vector: row.vector === null ? undefined : readVector(row.vector as string),
-        title: (row.title as string | null) ?? undefined,
-        uri: (row.uri as string | null) ?? undefined,
-        source: row.source as string,
-        trust: row.trust as HitRow["trust"],
-        injectionSuspected: row.injection_suspected as boolean,
-        meta: row.meta as Record<string, unknown>,
-      }),
-    ),
-  );
+  return sql`d.chunk_count, ${offsets}, ${text} as body, ${context} as context, ${vector} as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta`;
 }
+
+export const hitRow = (row: Readonly<Record<string, unknown>>): HitRow => ({
+  chunkNo: row.chunk_no as number,
+  docId: row.doc_id as string,
+  ordinal: row.ordinal as number,
+  chunkCount: row.chunk_count as number,
+  start: row.start_offset as number,
+  end: row.end_offset as number,
+  text: (row.body as string | null) ?? undefined,
+  context: (row.context as string | null) || undefined,
+  vector: row.vector === null ? undefined : readVector(row.vector as string),
+  title: (row.title as string | null) ?? undefined,
+  uri: (row.uri as string | null) ?? undefined,
+  source: row.source as string,
+  trust: row.trust as HitRow["trust"],
+  injectionSuspected: row.injection_suspected as boolean,
+  meta: row.meta as Record<string, unknown>,
+});

@@ -3,6 +3,7 @@ import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterToCondition } from "./filter.ts";
 import { isNoSurplus, type Surplus } from "./near-duplicates.ts";
 import { isIn, type Place, plannedIn } from "./place.ts";
+import { type FirstHits, type HitRow, hitRow, sourceColumns, withFirstHits } from "./ranked-chunks.ts";
 import { compile, integer, noRows, plannedOnce, type Sql, type Statement, sql } from "./sql.ts";
 import { vectorLiteral } from "./vector-literal.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
@@ -32,6 +33,8 @@ export interface DenseRow {
   readonly print: string | undefined;
   /** Cosine similarity, -1 to 1. */
   readonly similarity: number;
+  /** What a hit shows of it, where that was asked for. */
+  readonly hit?: HitRow | undefined;
 }
 
 /** The versions of a corpus, `v`. */
@@ -74,12 +77,23 @@ export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusStat
   );
 }
 
+const CHUNK = sql`chunk_no, doc_id, ordinal, fingerprint`;
+
 const denseRow = (row: Readonly<Record<string, unknown>>): DenseRow => ({
   chunkNo: row.chunk_no as number,
   docId: row.doc_id as string,
   ordinal: row.ordinal as number,
   print: (row.fingerprint as string | null) ?? undefined,
   similarity: row.similarity as number,
+});
+
+const nearRow = (row: Readonly<Record<string, unknown>>): DenseRow =>
+  denseRow({ ...row, similarity: 1 - (row.distance as number) });
+
+/** The first rows alone have a document. */
+const nearRowWithHit = (row: Readonly<Record<string, unknown>>): DenseRow => ({
+  ...nearRow(row),
+  hit: row.chunk_count === null ? undefined : hitRow(row),
 });
 
 /**
@@ -93,13 +107,21 @@ export function nearestChunks(
   vector: Float32Array,
   restriction: Restriction,
   limit: number,
+  hits?: FirstHits,
 ): Statement<DenseRow> {
-  const statement = compile(
-    sql`select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by distance, doc_id, ordinal limit ${limit}`,
-    (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
-  );
+  const order = sql`distance, doc_id, ordinal`;
+  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${limit}`;
+  const statement = hits === undefined ? compile(nearest, nearRow) : compileWithHits(corpus, nearest, order, hits);
   return isRestricted(restriction) ? statement : plannedIn(corpus, statement);
 }
+
+const alsoOf = (hits: FirstHits | undefined): Sql => (hits === undefined ? sql`` : sql`, ${sourceColumns(hits)}`);
+
+const compileWithHits = (corpus: Corpus, nearest: Sql, order: Sql, hits: FirstHits): Statement<DenseRow> =>
+  compile(
+    withFirstHits(corpus, nearest, sql`c.chunk_no, c.doc_id, c.ordinal, c.fingerprint, c.distance`, order, hits),
+    nearRowWithHit,
+  );
 
 /** How a graph is searched, for the rest of a transaction: it goes on until enough rows pass, and nothing is sorted in its place. */
 export function searchGraph(efSearch: number): Statement<undefined> {
@@ -124,13 +146,14 @@ export function chunksByGraph(
   vector: Float32Array,
   filter: ResolvedFilter | undefined,
   limit: number,
+  hits?: FirstHits,
 ): Statement<DenseRow> {
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
   const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
-  return compile(
-    sql`select chunk_no, doc_id, ordinal, fingerprint, distance from (select chunk_no, doc_id, ordinal, fingerprint, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}) nearest order by distance + 0, doc_id, ordinal`,
-    (row) => denseRow({ ...row, similarity: 1 - (row.distance as number) }),
-  );
+  const order = sql`distance + 0, doc_id, ordinal`;
+  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}`;
+  if (hits !== undefined) return compileWithHits(corpus, nearest, order, hits);
+  return compile(sql`select ${CHUNK}, distance from (${nearest}) nearest order by ${order}`, nearRow);
 }
 
 /** One row: how many live chunks pass a filter, as the planner estimates it from the statistics of the corpus's own partition. */

@@ -23,8 +23,8 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "quotas.ts selectOwnQuotas: tenant_id = $": "nobody has a quota here",
   "quotas.ts lockQuotas: tenant_id = $": "nobody has a quota here",
   "quotas.ts selectKept: tenant_id = $": "nobody has a quota here",
-  "ranked-chunks.ts documentOf: d.tenant_id = c.tenant_id": undefined,
-  "ranked-chunks.ts textOf: t.tenant_id = c.tenant_id": undefined,
+  "ranked-chunks.ts documentOf: d.tenant_id = $": undefined,
+  "ranked-chunks.ts textOf: t.tenant_id = $": undefined,
   "ranked-chunks.ts byNumber: c.tenant_id = $": undefined,
   "ranked-lists.ts findRankedList: tenant_id = $":
     "found by an id that no other row has, once the tenant's signature is good",

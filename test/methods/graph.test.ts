@@ -137,18 +137,38 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with
     expect(ids.filter((id) => gone.includes(id))).toEqual([]);
   });
 
-  test("the pages of a list that the graph found have its hits, each once", async () => {
-    const question = { query: near(), mode: "dense", candidateK: 50 };
-    const large = await caller.retrieve({ ...question, k: 50 });
-    const paged: string[] = [];
-    for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
-      const page = await caller.retrieve({ ...question, k: 20, cursor });
-      paged.push(...page.hits.map(({ id }) => id));
-      cursor = page.nextCursor;
+  /** @param between runs before each page but the first */
+  async function pagesOf(question: object, between: () => Promise<unknown> = async () => {}) {
+    const pages = [await caller.retrieve(question)];
+    for (let cursor = pages[0]?.nextCursor; cursor !== undefined; cursor = pages.at(-1)?.nextCursor) {
+      await between();
+      pages.push(await caller.retrieve({ ...question, cursor }));
     }
+    return {
+      ids: pages.flatMap(({ hits }) => hits.map(({ id }) => id)),
+      ways: pages.map(({ usage }) => (usage.strategy.dense as { search: string }).search),
+    };
+  }
 
-    expect(large.usage.strategy).toMatchObject({ dense: { search: "graph" } });
-    expect(paged).toEqual(large.hits.map(({ id }) => id));
+  test("the pages of a list that the graph found have its hits, each once", async () => {
+    const question = { query: near(), mode: "dense", candidateK: 60 };
+    const large = await caller.retrieve({ ...question, k: 60 });
+    const { ids, ways } = await pagesOf({ ...question, k: 20 });
+
+    expect(ways).toEqual(["graph", "graph", "graph"]);
+    expect(ids).toEqual(large.hits.map(({ id }) => id));
+  });
+
+  test("pages of a version that is not the newest any more are found exactly, without what was shown by the graph", async () => {
+    const question = { query: near(), mode: "dense", k: 20 };
+    const large = await caller.retrieve({ ...question, k: 100, seed: 1 });
+    let written = 0;
+    const { ids, ways } = await pagesOf(question, () =>
+      caller.add([{ id: `later${written++}`, text: question.query, meta: { n: 1 } }]),
+    );
+
+    expect(ways).toEqual(["graph", "exact", "exact", "exact", "exact"]);
+    expect(ids).toEqual(large.hits.map(({ id }) => id));
   });
 
   test("both lists of a hybrid retrieve hold together", async () => {

@@ -63,6 +63,7 @@ test("without options: ten hits, the default mode and fusion, text shown, vector
     recall: { mode: "hybrid", fusion: { method: "weighted", weights: { dense: 1, sparse: 1 } } },
     k: 10,
     candidateK: 100,
+    firstCandidateK: 100,
     maxCandidateK: 1000,
     maxNearDuplicates: 3,
     filter: undefined,
@@ -104,6 +105,33 @@ describe("the funnel candidateK ≥ k (RCP §7.7, DESIGN ruling 6)", () => {
 
   test("a small default candidateK never undercuts k", () =>
     expect(plan({ k: 80 }, { defaultCandidateK: 50 }).candidateK).toBe(80));
+});
+
+describe("no more candidates are looked for at first than a page needs: twice k and ten", () => {
+  test.each([
+    [{}, 30],
+    [{ k: 3 }, 16],
+    [{ k: 100 }, 100],
+    [{ minScore: 0.5, tokenBudget: 50, seed: 1 }, 30],
+  ])("of one ranked list: %j", (params, first) => {
+    expect(plan({ mode: "dense", ...params })).toMatchObject({ candidateK: 100, firstCandidateK: first });
+  });
+
+  test.each([
+    { mode: "hybrid" },
+    { mode: "sparse" },
+    { candidateK: 60 },
+    { unit: "document" },
+    { mmr: {} },
+    { recency: { field: "published" } },
+    { rerank: {} },
+    { rewrite: "hyde" },
+    { sessionId: "s" },
+    { cursor: "c" },
+  ])("but all where another stage looks at more: %j", (params) => {
+    const { candidateK, firstCandidateK } = plan({ mode: "dense", ...params });
+    expect(firstCandidateK).toBe(candidateK);
+  });
 });
 
 describe("options that are not on offer", () => {

@@ -12,6 +12,7 @@ const PLAN: RetrievalPlan = {
   recall: { mode: "dense" },
   k: 5,
   candidateK: 100,
+  firstCandidateK: 20,
   maxCandidateK: 1000,
   maxNearDuplicates: 3,
   filter: undefined,
@@ -37,6 +38,7 @@ const PLACE: Place = {
   caps: { candidateK: 100, maxCandidateK: 1000, maxNearDuplicates: 3 },
   expiresAt: 1_800_000_000,
 };
+const ANEW = { kind: "version", token: LIST.toString("base64url"), shown: [] } as const;
 const CURSOR = writeCursor(PLACE, SCOPE, KEY);
 
 const isOurs = (cursor: string, scope = SCOPE, key = KEY) => {
@@ -46,11 +48,12 @@ const isOurs = (cursor: string, scope = SCOPE, key = KEY) => {
 
 test.each<readonly [string, Place]>([
   ["a list that was kept", PLACE],
-  ["a version to find the list in anew", { ...PLACE, list: { kind: "version", token: LIST.toString("base64url") } }],
+  ["a version to find the list in anew", { ...PLACE, list: ANEW }],
+  ["what pages before have shown", { ...PLACE, offset: 0, list: { ...ANEW, shown: [0, 7, 2 ** 32 - 1] } }],
   ["the greatest numbers", { ...PLACE, offset: 2 ** 32 - 1, caps: { ...PLACE.caps, maxNearDuplicates: 65_535 } }],
 ])("a cursor names %s and a place in it, and tells neither query nor caller", (_, place) => {
   const cursor = writeCursor(place, SCOPE, KEY);
-  expect(cursor).toMatch(/^[A-Za-z0-9_-]{68}$/);
+  expect(cursor).toMatch(/^[A-Za-z0-9_-]{68,84}$/);
   const { signature: _signature, ...read } = parseCursor(cursor) ?? {};
   expect(read).toEqual(place);
   expect(isOurs(cursor)).toBe(true);
@@ -104,6 +107,11 @@ test("no bit of it can be changed", () => {
   }
 });
 
+/** @param change of the bytes, the signature's first */
+const altered = (cursor: string, change: (bytes: Buffer) => Uint8Array): string =>
+  Buffer.from(change(Buffer.from(cursor, "base64url"))).toString("base64url");
+const WITH_SHOWN = writeCursor({ ...PLACE, list: { ...ANEW, shown: [7] } }, SCOPE, KEY);
+
 test.each([
   "",
   "AAAA",
@@ -112,6 +120,9 @@ test.each([
   `${CURSOR}A`,
   `${CURSOR.slice(0, 67)}+`,
   `${CURSOR}\n`,
-  `Ag${CURSOR.slice(2)}`, // of a third kind
+  altered(CURSOR, (bytes) => bytes.fill(2, 16, 17)), // of a third kind
+  altered(CURSOR, (bytes) => Buffer.concat([bytes, Buffer.alloc(4)])), // a kept list, and what was shown of it
+  altered(WITH_SHOWN, (bytes) => bytes.subarray(0, -1)),
+  `${WITH_SHOWN.slice(0, -1)}${WITH_SHOWN.endsWith("w") ? "x" : "w"}`, // other letters for the same bits
   "A".repeat(100_000),
 ])("a text of another form is none", (text) => expect(parseCursor(text)).toBeUndefined());

@@ -136,6 +136,7 @@ const KEY = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
 const MOVING: Corpus = { ...CORPUS, placement: "p_1", movingFrom: "shared" };
 const NEWEST = { pin: undefined };
 const PINNED = { pin: "v7-token" };
+const FIRST_HITS = { count: 2, show: { unit: "chunk", maxCharacters: 5_000, vector: false } } as const;
 const VECTOR = Float32Array.of(0.5, -0.25);
 
 const asked = {
@@ -263,6 +264,15 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, { filter }, 10)],
   "recall-chunks-by-graph": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10)],
   "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(CORPUS, VECTOR, filter, 10)],
+  "recall-nearest-chunks-hits": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, {}, 10, FIRST_HITS)],
+  "recall-nearest-chunks-hits-vector": [
+    "reader",
+    nearestChunks(CORPUS, PINNED, VECTOR, { filter }, 10, {
+      count: 2,
+      show: { unit: "chunk", maxCharacters: 0, vector: true },
+    }),
+  ],
+  "recall-chunks-by-graph-hits": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10, FIRST_HITS)],
   "recall-plan-as-reader": ["operator", planAsReader],
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
