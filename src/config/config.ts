@@ -188,16 +188,16 @@ const retrieval = z
       })
       .prefault({}),
     /** Live chunks of a corpus. */
-    ownPartitionFrom: positive.default(20_000),
+    ownPartitionFrom: positive.default(8_000),
     /** Of all tenants together; 0 keeps none. */
     queryCacheBytes: z.int().min(0).default(33_554_432),
     graph: z
       .strictObject({
         /** Chunks that pass a filter. */
-        exactUpTo: positive.default(15_000),
+        exactUpTo: positive.default(8_000),
         /** The same as a share of the corpus. */
-        exactShare: z.number().min(0).max(1).default(0.06),
-        efSearch: positive.max(1_000).default(200),
+        exactShare: z.number().min(0).max(1).default(0.12),
+        efSearch: positive.max(1_000).default(100),
       })
       .prefault({}),
     cursorTtlSeconds: seconds.default(300),

@@ -1,8 +1,8 @@
-import type { Corpus, CorpusName } from "../catalog/corpus.ts";
+import type { CorpusName } from "../catalog/corpus.ts";
 import type { Config } from "../config/config.ts";
 import { checkSpace } from "../db/check-space.ts";
 import type { OperatorDatabase, TenantTransaction } from "../db/database.ts";
-import { AGREED, type DensePath, narrowSearch } from "../plan/choose-path.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterFields } from "../plan/filter-fields.ts";
 import { DEFAULT_K, pageCandidates } from "../plan/plan-retrieval.ts";
@@ -54,15 +54,16 @@ export async function explainRetrieve(
   });
   return await database.write(async (transaction) => {
     await transaction.query(planAsReader);
-    const asked = { indexVersion: undefined, seed: undefined, filter };
-    const path = await choosePath(asked, corpus, config.retrieval, (statement) => transaction.query(statement));
     const limit = Math.min(pageCandidates(DEFAULT_K), config.retrieval.defaultCandidateK);
-    const statements = [];
-    for (const { efSearch, statement } of statementsOf(path, corpus, vector, filter, limit)) {
-      if (efSearch !== undefined) await transaction.query(searchGraph(efSearch));
-      statements.push(await account(transaction, statement));
+    const asked = { indexVersion: undefined, seed: undefined, filter, k: DEFAULT_K, candidateK: limit };
+    const path = await choosePath(asked, corpus, config.retrieval, (statement) => transaction.query(statement));
+    const hits = { count: DEFAULT_K, show: SHOWN };
+    if (path.search === "exact") {
+      const statement = nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit, hits);
+      return { path, statements: [await account(transaction, statement)] };
     }
-    return { path, statements };
+    await transaction.query(searchGraph(path.efSearch));
+    return { path, statements: [await account(transaction, chunksByGraph(corpus, vector, filter, limit, hits))] };
   });
 }
 
@@ -80,23 +81,6 @@ function filterOf(filter: unknown, { filter: limits }: Config): ResolvedFilter |
 
 /** What a retrieve shows of its hits unless told otherwise. */
 const SHOWN = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-
-function statementsOf(
-  path: DensePath,
-  corpus: Corpus,
-  vector: Float32Array,
-  filter: ResolvedFilter | undefined,
-  limit: number,
-): readonly { readonly efSearch?: number; readonly statement: Statement }[] {
-  const hits = { count: DEFAULT_K, show: SHOWN };
-  if (path.search === "exact")
-    return [{ statement: nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit, hits) }];
-  const { efSearch } = path;
-  return [
-    { efSearch: narrowSearch(efSearch), statement: chunksByGraph(corpus, vector, filter, Math.min(AGREED, limit)) },
-    { efSearch, statement: chunksByGraph(corpus, vector, filter, limit, hits) },
-  ];
-}
 
 /** A vector is some thousand characters, in which nobody reads anything. */
 const VECTOR = /\[[-+0-9.,e]{40,}\]/g;

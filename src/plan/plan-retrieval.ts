@@ -12,6 +12,7 @@ import {
 } from "../protocol/params.ts";
 import { hasNul, isWellFormed } from "../protocol/text.ts";
 import type { FusionMethod, RetrieveMode } from "../protocol/wire.ts";
+import { NEIGHBOURS } from "./choose-path.ts";
 import { parseQuery } from "./parse-query.ts";
 import {
   clampRerank,
@@ -111,8 +112,8 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
   };
 }
 
-/** With room for near-duplicates that are left out, and for a sign that there is a next page. */
-export const pageCandidates = (k: number): number => 2 * k + 10;
+/** With room for near-duplicates that are left out, for a sign that there is a next page, and for telling how far to trust a graph. */
+export const pageCandidates = (k: number): number => Math.max(2 * k + 10, NEIGHBOURS);
 
 /** Whether hits are the chunks of one ranked list, from its first on. */
 const isRecallAlone = ({

@@ -1,5 +1,6 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import {
+  type Asked,
   type DensePath,
   exactLimit,
   type PathSettings,
@@ -7,7 +8,6 @@ import {
   pathByEstimate,
   pathWithoutCount,
 } from "../plan/choose-path.ts";
-import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { countPassing, estimatePassing } from "../sql/recall.ts";
 import type { Statement } from "../sql/sql.ts";
 
@@ -16,7 +16,7 @@ import type { Statement } from "../sql/sql.ts";
  * not clear, rows are counted up to the limit of exact search.
  */
 export async function choosePath(
-  asked: Pick<RetrievalPlan, "indexVersion" | "seed" | "filter">,
+  asked: Asked,
   corpus: Corpus,
   settings: PathSettings,
   read: <Row>(statement: Statement<Row>) => Promise<readonly Row[]>,
@@ -27,8 +27,8 @@ export async function choosePath(
   const total = corpus.graphChunks;
   if (total === undefined || filter === undefined) throw new Error("nothing is left to count");
   const [estimated = 0] = await read(estimatePassing(corpus, filter));
-  const clear = pathByEstimate(estimated, total, filter, settings);
+  const clear = pathByEstimate(estimated, total, { ...asked, filter }, settings);
   if (clear !== undefined) return clear;
   const [counted = 0] = await read(countPassing(corpus, filter, exactLimit(total, settings) + 1));
-  return pathByCount(counted, total, settings);
+  return pathByCount(counted, total, asked, settings);
 }

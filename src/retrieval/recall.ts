@@ -1,13 +1,14 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import { AGREED, type DensePath, leadsToNearest, narrowSearch } from "../plan/choose-path.ts";
+import { type DensePath, trustInGraph, widerSearch } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
 import type { FirstHits } from "../sql/ranked-chunks.ts";
 import {
   type CorpusState,
+  chunksBeyond,
   chunksByGraph,
   chunksByNumber,
   corpusState,
@@ -134,17 +135,10 @@ interface Asked {
 async function firstLook(asked: Asked, context: RetrievalContext): Promise<FirstLook | undefined> {
   const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
-  const walks = vector === undefined || path?.search !== "graph" ? undefined : walksOf(plan, corpus, vector, path);
-  const exact = () =>
-    vector === undefined ? none : [nearestChunks(corpus, at, vector, plan, plan.candidateK, plan.hits)];
-  const dense = walks === undefined ? exact() : [walks.wide];
+  const walk = path?.search === "graph" ? [searchGraph(path.efSearch)] : none; // what it sets is for all that comes after it
+  const dense = vector === undefined ? none : [denseList(asked, vector)];
   const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan)];
-  const statements: readonly Statement<unknown>[] = [
-    corpusState(corpus, at),
-    ...sparse,
-    ...(walks?.before ?? none), // what it sets is for all that comes after it
-    ...dense,
-  ];
+  const statements: readonly Statement<unknown>[] = [corpusState(corpus, at), ...sparse, ...walk, ...dense];
 
   const rows: readonly (readonly unknown[])[] = await context.database.readCorpus(
     { corpus, pin: at.pin },
@@ -158,7 +152,7 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
     sent.length === 0 ? undefined : (results.next().value as readonly Row[]);
   const [state] = take([corpusState(corpus, at)]) ?? [];
   const postings = take(sparse) ?? [];
-  const [, narrow = []] = (walks?.before ?? []).map((statement) => take([statement]) ?? []);
+  take(walk);
   const found = take(dense) ?? [];
   if (state === undefined) return undefined;
   const exactly = (why: string) => path && { search: "exact" as const, why };
@@ -166,27 +160,58 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
     const there = await lookUpAgain(corpus, context);
     return await firstLook({ ...asked, corpus: there, path: exactly("the corpus was moving") }, context);
   }
-  if (walks !== undefined && found.length < Math.min(plan.candidateK, state.liveChunks))
+  if (vector === undefined || path?.search !== "graph") return { state, dense: found, sparse: postings, path };
+  if (found.length < Math.min(plan.candidateK, state.liveChunks))
     return await firstLook({ ...asked, path: exactly("the graph led to too few chunks") }, context);
-  if (walks !== undefined && !leadsToNearest(similarities(narrow as readonly DenseRow[]), similarities(found)))
+  if (!(await isNearest(found, path, plan, corpus, vector, context)))
     return await firstLook({ ...asked, path: exactly("the graph does not lead where the query is") }, context);
   return { state, dense: found, sparse: postings, path };
 }
 
-/** A narrow walk through the graph, and a wide one after what it needs. */
-function walksOf(
+function denseList({ plan, corpus, at, path }: Asked, vector: Float32Array): Statement<DenseRow> {
+  const { candidateK, hits } = plan;
+  return path?.search === "graph"
+    ? chunksByGraph(corpus, vector, plan.filter, candidateK, hits)
+    : nearestChunks(corpus, at, vector, plan, candidateK, hits);
+}
+
+/** Chunks that the middle of a cluster is told by, and nearer ones than which must not be found elsewhere. */
+const NEAREST = 10;
+
+/** Candidates that a walk to the other side keeps. */
+const KEPT_BEYOND = 20;
+
+/**
+ * Whether a walk's chunks are the nearest, as far as can be told without looking at all. Where their dimension leaves it open, neither a wider walk nor
+ * one to the other side of the query may find a nearer one. They may see a later state of the corpus: then one more list is looked up exactly.
+ */
+async function isNearest(
+  found: readonly DenseRow[],
+  { efSearch }: { readonly efSearch: number },
   plan: RecallRequest,
   corpus: Corpus,
   vector: Float32Array,
-  { efSearch }: { readonly efSearch: number },
-) {
-  const { filter, candidateK, hits } = plan;
-  const narrow = chunksByGraph(corpus, vector, filter, Math.min(AGREED, candidateK));
-  const before: readonly Statement<unknown>[] = [searchGraph(narrowSearch(efSearch)), narrow, searchGraph(efSearch)];
-  return { before, wide: chunksByGraph(corpus, vector, filter, candidateK, hits) };
+  context: RetrievalContext,
+): Promise<boolean> {
+  const trust = trustInGraph(
+    found.map(({ similarity }) => similarity),
+    plan,
+  );
+  if (trust !== "unsure") return trust === "sure";
+  const nearest = found.slice(0, Math.max(NEAREST, plan.k));
+  const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
+  const statements = [
+    searchGraph(KEPT_BEYOND),
+    chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
+    searchGraph(widerSearch(efSearch)),
+    chunksByGraph(corpus, vector, plan.filter, nearest.length),
+  ] as const;
+  const { database, access } = context;
+  const [, beyond, , wide] = await database.readCorpus({ corpus }, access, statements, statementLimits(context));
+  const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
+  const furthest = nearest.at(-1)?.similarity ?? 1;
+  return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);
 }
-
-const similarities = (rows: readonly DenseRow[]): number[] => rows.map(({ similarity }) => similarity);
 
 /** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */
 function merge(

@@ -156,6 +156,29 @@ export function chunksByGraph(
   return compile(sql`select ${CHUNK}, distance from (${nearest}) nearest order by ${order}`, nearRow);
 }
 
+/**
+ * Chunks that the graph leads to on the other side of the query from some that it has led to: in the direction from their middle to the query, where
+ * another cluster may be as near.
+ *
+ * @param found numbers of chunks near the query
+ */
+export function chunksBeyond(
+  corpus: Corpus,
+  vector: Float32Array,
+  found: readonly number[],
+  filter: ResolvedFilter | undefined,
+  limit: number,
+): Statement<{ readonly chunkNo: number; readonly similarity: number }> {
+  const type = sql`halfvec(${integer(corpus.space.dimension)})`;
+  const query = sql`${vectorLiteral(vector)}::${type}`;
+  const middle = sql`avg(embedding::${type})::${type}`;
+  const direction = sql`select (l2_normalize(${query}) - l2_normalize(${middle}))::${type} from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any((select ${found}::int[])::int[])`;
+  return compile(
+    sql`select chunk_no, embedding::${type} <=> ${query} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by embedding::${type} <=> (${direction}) limit ${limit}`,
+    (row) => ({ chunkNo: row.chunk_no as number, similarity: 1 - (row.distance as number) }),
+  );
+}
+
 /** One row: how many live chunks pass a filter, as the planner estimates it from the statistics of the corpus's own partition. */
 export function estimatePassing(corpus: Corpus, filter: ResolvedFilter): Statement<number> {
   return compile(

@@ -18,8 +18,13 @@ const config = {
   retrieval: { ownPartitionFrom: 1_000, graph: { exactUpTo: 500 } },
 };
 
-/** `<centre> <seed>` is a point near that centre; `far <seed>` one in any direction. */
+/** `<centre> <seed>` is a point near that centre; `far <seed>` one in any direction; `<one>, <other>` the point halfway. */
 function pointOf(text: string): Float32Array {
+  const [one = "", other] = text.split(", ");
+  if (other !== undefined) {
+    const end = pointOf(other);
+    return pointOf(one).map((x, at) => (x + (end[at] ?? 0)) / 2);
+  }
   const [name = "", seed = "0"] = text.split(" ");
   const centre = new SeededRandom(name === "far" ? Number(seed) : Number(name) + 1_000_000);
   const noise = new SeededRandom(Number(seed) + 2_000_000);
@@ -108,6 +113,13 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with
   test("for queries far from every chunk, 99 of 100 are found all the same", async () => {
     expect((await compare({}, far)).recall).toBeGreaterThanOrEqual(0.99);
     expect((await compare(below(500), far)).recall).toBeGreaterThanOrEqual(0.99);
+  });
+
+  test("for queries halfway between two clusters, of which a walk may see one, 99 of 100 are found as well", async () => {
+    const between = () => `${near()}, ${near()}`;
+
+    expect((await compare({}, between)).recall).toBeGreaterThanOrEqual(0.99);
+    expect((await compare(below(500), between)).recall).toBeGreaterThanOrEqual(0.99);
   });
 
   test("a pinned version is read exactly, and says so", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
-import { leadsToNearest, pathByCount, pathByEstimate, pathWithoutCount } from "../../src/plan/choose-path.ts";
+import { pathByCount, pathByEstimate, pathWithoutCount, trustInGraph } from "../../src/plan/choose-path.ts";
 import type { ResolvedFilter } from "../../src/plan/filter.ts";
 
 const settings = configSchema.parse({}).retrieval;
@@ -20,36 +20,47 @@ const before: ResolvedFilter = { kind: "compare", op: "lt", field: field("int"),
 const other: ResolvedFilter = { ...before, field: { ...field("int"), name: "g", column: "f_g" } };
 const tag: ResolvedFilter = { kind: "contains", field: field("keyword", true), value: "red" };
 const words: ResolvedFilter = { kind: "contains", field: field("text"), value: "red" };
-const ask = { indexVersion: undefined, seed: undefined, filter: undefined };
+const ask = { indexVersion: undefined, seed: undefined, filter: undefined, k: 10, candidateK: 30 };
 
 test.each([
   ["without a graph", ask, undefined],
   ["of a pinned version", { ...ask, indexVersion: "v1" }, 1_000_000],
   ["with a seed", { ...ask, seed: 0 }, 1_000_000],
-  ["of 20,000 chunks", ask, 20_000],
-  ["with a filter, of 20,000 chunks", { ...ask, filter: year }, 20_000],
+  ["of 8,000 chunks", ask, 8_000],
+  ["with a filter, of 8,000 chunks", { ...ask, filter: year }, 8_000],
 ])("a retrieve %s is exact", (_, asked, chunks) => {
   expect(pathWithoutCount(asked, corpus(chunks), settings)).toMatchObject({ search: "exact" });
 });
 
 test("without a filter a corpus of more chunks is searched by its graph", () => {
-  const why = "the corpus has 20001 chunks";
-  expect(pathWithoutCount(ask, corpus(20_001), settings)).toEqual({ search: "graph", efSearch: 200, why });
+  const why = "the corpus has 8001 chunks";
+  expect(pathWithoutCount(ask, corpus(8_001), settings)).toEqual({ search: "graph", efSearch: 100, why });
+});
+
+// Seven for each hit, two for each candidate, at least a hundred and at most what pgvector takes.
+test.each([
+  [{ k: 1, candidateK: 20 }, 100],
+  [{ k: 20, candidateK: 50 }, 140],
+  [{ k: 10, candidateK: 100 }, 200],
+  [{ k: 100, candidateK: 100 }, 700],
+  [{ k: 10, candidateK: 1_000 }, 1_000],
+])("a walk for %j keeps %i candidates", (sizes, efSearch) => {
+  expect(pathWithoutCount({ ...ask, ...sizes }, corpus(8_001), settings)).toMatchObject({ search: "graph", efSearch });
 });
 
 describe("with a filter", () => {
   test("the number of chunks that pass decides", () => {
-    expect(pathWithoutCount({ ...ask, filter: year }, corpus(20_001), settings)).toBeUndefined();
+    expect(pathWithoutCount({ ...ask, filter: year }, corpus(8_001), settings)).toBeUndefined();
   });
 
-  // 15,000 is more than 6 % of 100,000; 60,000 is 6 % of a million.
+  // 8,000 is more than 12 % of 50,000; 120,000 is 12 % of a million.
   test.each([
-    [15_000, 100_000, year, "exact"],
-    [15_001, 100_000, year, "count"],
-    [30_000, 100_000, year, "count"],
-    [30_001, 100_000, year, "graph"],
-    [60_000, 1_000_000, year, "exact"],
-    [120_001, 1_000_000, year, "graph"],
+    [8_000, 50_000, year, "exact"],
+    [8_001, 50_000, year, "count"],
+    [16_000, 50_000, year, "count"],
+    [16_001, 50_000, year, "graph"],
+    [120_000, 1_000_000, year, "exact"],
+    [240_001, 1_000_000, year, "graph"],
     [50_000, 100_000, tag, "graph"],
     [50_000, 100_000, { kind: "not", of: year }, "graph"],
     // One column's statistics do not tell of two, and none tells what a text contains.
@@ -63,53 +74,51 @@ describe("with a filter", () => {
     [50_000, 100_000, words, "count"],
     [50_000, 100_000, { kind: "not", of: words }, "count"],
   ] as const)("about %i of %i by %j: %s", (passing, total, filter, expected) => {
-    expect(pathByEstimate(passing, total, filter, settings)?.search ?? "count").toBe(expected);
+    expect(pathByEstimate(passing, total, { ...ask, filter }, settings)?.search ?? "count").toBe(expected);
   });
 
   test("a count up to the limit is exact, and one beyond it goes by the graph", () => {
-    expect(pathByCount(15_000, 100_000, settings)).toEqual({
+    expect(pathByCount(8_000, 50_000, ask, settings)).toEqual({
       search: "exact",
-      why: "15000 of 100000 chunks pass the filter",
+      why: "8000 of 50000 chunks pass the filter",
     });
-    expect(pathByCount(15_001, 100_000, settings)).toMatchObject({
+    expect(pathByCount(8_001, 50_000, ask, settings)).toMatchObject({
       search: "graph",
-      why: "more than 15000 of 100000 chunks pass the filter",
+      why: "more than 8000 of 50000 chunks pass the filter",
     });
   });
 });
 
-describe("what a graph led to", () => {
-  /** Distances whose logarithms below the last are worked out in the tests. */
-  const at = (...distances: readonly number[]) => distances.map((distance) => 1 - distance);
+describe("what a graph led to is trusted by how many dimensions the nearest twenty fill", () => {
+  /** Nineteen equally near but for the last digits, and a twentieth: (19 − 1) / (19 ln (furthest / 0.4)) dimensions. */
+  const found = (furthest: number) => [
+    ...Array.from({ length: 19 }, (_, place) => 1 - 0.4 - place * 1e-9),
+    1 - furthest,
+  ];
 
-  test("is trusted where two walks began alike, near chunks that fill few dimensions", () => {
-    // 2 / (ln 4 + ln 2) = 0.96 dimensions.
-    expect(leadsToNearest(at(0.1, 0.2, 0.4), at(0.1, 0.2, 0.4))).toBe(true);
-  });
-
-  test("is not trusted where a narrow walk found another one", () => {
-    expect(leadsToNearest(at(0.1, 0.3, 0.4), at(0.1, 0.2, 0.4))).toBe(false);
-    expect(leadsToNearest(at(0.1, 0.2), at(0.1, 0.2, 0.4))).toBe(false);
-  });
-
-  // 2 / (2 ln (0.44 / 0.4)) = 10.5 dimensions, and 2 / (2 ln (0.416 / 0.4)) = 25.5.
+  // 0.947 / ln (furthest / 0.4): 9.94, 10.4, 15.7 and 16.4 dimensions.
   test.each([
-    [0.44, true],
-    [0.416, false],
-  ])("is trusted by how far beyond the nearest at 0.4 the last one is: %f", (furthest, expected) => {
-    const found = at(0.4, 0.400001, furthest);
-    expect(leadsToNearest(found, found)).toBe(expected);
+    [0.44, "sure"],
+    [0.438, "unsure"],
+    [0.4249, "unsure"],
+    [0.4238, "none"],
+  ])("the last of them at %f", (furthest, expected) => {
+    expect(trustInGraph(found(furthest), ask)).toBe(expected);
+    expect(trustInGraph([...found(furthest), 0.1, 0.05], ask)).toBe(expected);
   });
 
-  test("is compared in its first twenty", () => {
-    const wide = Array.from({ length: 40 }, (_, place) => 0.9 - place / 100);
-    expect(leadsToNearest(wide.slice(0, 20), wide)).toBe(true);
-    expect(leadsToNearest(wide.slice(0, 19), wide)).toBe(false);
+  test("but behind a filter never surely", () => {
+    expect(trustInGraph(found(0.44), { filter: year })).toBe("unsure");
+    expect(trustInGraph(found(0.4238), { filter: year })).toBe("none");
   });
 
-  test("is trusted where all of it is equally near, as copies of one chunk are", () => {
-    const copies = Array.from({ length: 20 }, () => 0.3);
-    expect(leadsToNearest(copies, [...copies, 0.3, 0.3])).toBe(true);
-    expect(leadsToNearest(at(0, 0), at(0, 0))).toBe(true);
+  test("copies of one chunk fill none", () => {
+    expect(
+      trustInGraph(
+        Array.from({ length: 30 }, () => 0.3),
+        ask,
+      ),
+    ).toBe("sure");
+    expect(trustInGraph([1, 1], ask)).toBe("sure");
   });
 });

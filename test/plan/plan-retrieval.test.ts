@@ -107,10 +107,11 @@ describe("the funnel candidateK ≥ k (RCP §7.7, DESIGN ruling 6)", () => {
     expect(plan({ k: 80 }, { defaultCandidateK: 50 }).candidateK).toBe(80));
 });
 
-describe("no more candidates are looked for at first than a page needs: twice k and ten", () => {
+describe("no more candidates are looked for at first than a page needs: twice k and ten, at least twenty", () => {
   test.each([
     [{}, 30],
-    [{ k: 3 }, 16],
+    [{ k: 6 }, 22],
+    [{ k: 1 }, 20],
     [{ k: 100 }, 100],
     [{ minScore: 0.5, tokenBudget: 50, seed: 1 }, 30],
   ])("of one ranked list: %j", (params, first) => {

@@ -57,6 +57,7 @@ import {
   insertRankedList,
 } from "../../src/sql/ranked-lists.ts";
 import {
+  chunksBeyond,
   chunksByGraph,
   chunksByNumber,
   corpusState,
@@ -273,6 +274,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
     }),
   ],
   "recall-chunks-by-graph-hits": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10, FIRST_HITS)],
+  "recall-chunks-beyond": ["reader", chunksBeyond(CORPUS, VECTOR, [7, 4], undefined, 10)],
   "recall-plan-as-reader": ["operator", planAsReader],
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
