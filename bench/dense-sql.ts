@@ -1,17 +1,16 @@
 import type pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
-import { AGREED, narrowSearch } from "../src/plan/choose-path.ts";
 import type { ResolvedFilter } from "../src/plan/filter.ts";
-import { hitRows } from "../src/sql/ranked-chunks.ts";
+import { DEFAULT_K, pageCandidates } from "../src/plan/plan-retrieval.ts";
 import { chunksByGraph, corpusState, nearestChunks, searchGraph } from "../src/sql/recall.ts";
 import { readAs } from "./read-as.ts";
 
 /** The statements of a dense retrieve, for the driver to send. */
 
-const K = 10;
-const CANDIDATES = 100;
+const CANDIDATES = pageCandidates(DEFAULT_K);
+const HITS = { count: DEFAULT_K, show: { unit: "chunk", maxCharacters: 1_000_000, vector: false } } as const;
 /** `retrieval.graph.efSearch`. */
-const EF_SEARCH = 200;
+const EF_SEARCH = 100;
 const CORPUS = "default" as CorpusName;
 const NOW = { pin: undefined };
 
@@ -33,25 +32,18 @@ export async function corpusOf(owner: pg.Client, tenantId: TenantId, dimension: 
   } as Corpus;
 }
 
-/** @returns what sends them, in the two batches that a retrieve takes; it throws where they find fewer than ten hits */
+/** @returns what sends them, in the one batch that a retrieve takes; it throws where they find fewer than ten hits */
 export function denseSql(
   corpus: Corpus,
   vector: Float32Array,
   { byGraph, filter }: { readonly byGraph: boolean; readonly filter?: ResolvedFilter },
 ): (client: pg.Client) => Promise<void> {
   const recall = byGraph
-    ? [
-        searchGraph(narrowSearch(EF_SEARCH)),
-        chunksByGraph(corpus, vector, filter, AGREED),
-        searchGraph(EF_SEARCH),
-        chunksByGraph(corpus, vector, filter, CANDIDATES),
-      ]
-    : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES)];
+    ? [searchGraph(EF_SEARCH), chunksByGraph(corpus, vector, filter, CANDIDATES, HITS)]
+    : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES, HITS)];
   return async (client) => {
     const found = await readAs(client, corpus.tenantId, [corpusState(corpus, NOW), ...recall]);
-    const best = (found.at(-1) ?? []).slice(0, K).map((row) => row.chunk_no as number);
-    if (best.length !== K) throw new Error(`the statements found ${best.length} chunks`);
-    const show = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
-    await readAs(client, corpus.tenantId, [hitRows(corpus, best, show)]);
+    const hits = (found.at(-1) ?? []).filter((row) => row.body !== null).length;
+    if (hits !== HITS.count) throw new Error(`the statements found ${hits} hits`);
   };
 }

@@ -62,8 +62,7 @@ const STEPS: { readonly [Name in Step]: () => Promise<StepFigures[Name]> } = {
   tenants: () => measureTenants({ ...scale.tenants, report }),
   churn: () => measureChurn({ ...scale.churn, report }),
   ingest: () => measureIngest({ ...scale.ingest, collection: sentences, report }),
-  peers: () =>
-    measurePeers({ ...scale.peers, ownPartitionFrom: 20_000, questions: 100, folder: options.peers, report }),
+  peers: () => measurePeers({ ...scale.peers, ownPartitionFrom: 8_000, questions: 100, folder: options.peers, report }),
 };
 
 const all = Object.keys(STEPS) as Step[];

@@ -1,10 +1,8 @@
 import pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
 import { connectionOf } from "../src/db/pools.ts";
-import { pageCandidates } from "../src/plan/plan-retrieval.ts";
-import { corpusState, nearestChunks } from "../src/sql/recall.ts";
 import { testEmbeddingModel } from "../test/support/test-embedding.ts";
-import { readAs } from "./read-as.ts";
+import { denseSql } from "./dense-sql.ts";
 import { type BenchServer, startBenchServer } from "./server.ts";
 import { interleaved, median, throughput } from "./statistics.ts";
 
@@ -109,14 +107,7 @@ async function sameSqlFor(): Promise<(client: pg.Client) => Promise<void>> {
     AbortSignal.timeout(1_000),
   );
   if (vector === undefined) throw new Error("the model gives a vector for each text");
-  const at = { pin: undefined };
-  const hits = { count: K, show: { unit: "chunk", maxCharacters: 1_000_000, vector: false } } as const;
-  const recall = nearestChunks(corpus, at, vector, {}, pageCandidates(K), hits);
-  return async (client) => {
-    const [, rows = []] = await readAs(client, TENANT, [corpusState(corpus, at), recall]);
-    const found = rows.filter((row) => row.body !== null).length;
-    if (found !== K) throw new Error(`the statement found ${found} hits`);
-  };
+  return denseSql(corpus, vector, { byGraph: false });
 }
 
 /** The ten nearest with their texts as one would ask for them without tenants, policies or versions. */

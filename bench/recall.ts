@@ -34,7 +34,7 @@ export interface MatrixSettings {
   readonly ownPartitionFrom?: number;
 }
 
-export async function openMatrix({ vectorOf, ownPartitionFrom = 20_000 }: MatrixSettings = {}): Promise<Matrix> {
+export async function openMatrix({ vectorOf, ownPartitionFrom = 8_000 }: MatrixSettings = {}): Promise<Matrix> {
   const known = new Map<string, Float32Array>();
   const embed = (text: string): Float32Array => {
     const vector = known.get(text) ?? vectorOf?.(text);

@@ -7,8 +7,8 @@ export const FULL = {
   recall: { sizes: [100, 1_000, 10_000, 40_000, 100_000, 1_000_000], questions: 50 },
   rls: { sizes: [100, 1_000, 10_000, 40_000], rounds: 50 },
   growth: { tenants: [10, 1_000], rounds: 100 },
-  tenants: { tenants: 1_000, chunks: 500_000, ownPartitionFrom: 20_000, seconds: 30 },
-  churn: { chunks: 40_000, ownPartitionFrom: 20_000, questions: 20 },
+  tenants: { tenants: 1_000, chunks: 500_000, ownPartitionFrom: 8_000, seconds: 30 },
+  churn: { chunks: 40_000, ownPartitionFrom: 8_000, questions: 20 },
   ingest: { documents: 5_000, seconds: 60, imported: 300 },
   peers: {
     counts: [

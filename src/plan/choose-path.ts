@@ -90,17 +90,23 @@ const ENDS = { gt: "lower", gte: "lower", lt: "upper", lte: "upper", eq: "no end
 /** Beyond ten hits, how many more candidates a walk keeps for each: at 40,000 sentences .995 of a hundred are found with 600, .95 with 200. */
 const KEPT_PER_HIT = 7;
 
+/** Behind a filter that leaves out what is nearest, a walk has more to pass by. */
+const TIMES_BEHIND_FILTER = 2;
+
 /** A list for stages beyond recall is longer than what is shown of it. */
 const KEPT_PER_CANDIDATE = 2;
 
 /** pgvector takes no more. */
 const MOST_KEPT = 1_000;
 
-const byGraph = (why: string, { k, candidateK }: Asked, { graph }: PathSettings): DensePath => ({
-  search: "graph",
-  efSearch: Math.min(MOST_KEPT, Math.max(graph.efSearch, KEPT_PER_HIT * k, KEPT_PER_CANDIDATE * candidateK)),
-  why,
-});
+function byGraph(why: string, { k, candidateK, filter }: Asked, { graph }: PathSettings): DensePath {
+  const kept = Math.max(graph.efSearch, KEPT_PER_HIT * k, KEPT_PER_CANDIDATE * candidateK);
+  return {
+    search: "graph",
+    efSearch: Math.min(MOST_KEPT, filter === undefined ? kept : TIMES_BEHIND_FILTER * kept),
+    why,
+  };
+}
 
 /** What a walk keeps that another one must not contradict. */
 export const widerSearch = (efSearch: number): number => Math.min(MOST_KEPT, 2 * efSearch);

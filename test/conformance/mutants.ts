@@ -223,7 +223,7 @@ export const MUTANTS: readonly Mutant[] = [
     "10",
     "skips a hit between two pages",
     "retrieval/pages.ts",
-    "const offset = from + page.used;",
-    "const offset = from + page.used + 1;",
+    "{ list, offset: offset + used }",
+    "{ list, offset: offset + used + 1 }",
   ),
 ];

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addColumn } from "../../src/db/filter-columns.ts";
 import { migrate } from "../../src/db/migrator.ts";
@@ -242,15 +243,24 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("on Postgres",
 
   test("only one maintainer works in a database", async () => {
     const { tenantId } = await filled(310);
-    let second: Promise<unknown> | undefined;
+    const holder = new pg.Client({ connectionString: opened.config.database.migrateUrl });
+    await holder.connect();
+    // A graph is not done while a transaction is open that began before it.
+    await holder.query("begin isolation level repeatable read; select 1");
+    const hasBegun = Promise.withResolvers<void>();
+    const first = place(opened, { report: () => hasBegun.resolve() });
+    try {
+      await hasBegun.promise;
+      const second = place(opened);
+      await expect(second).rejects.toMatchObject({
+        name: "Refusal",
+        message: "another maintainer is at work in this database",
+      });
+    } finally {
+      await holder.end();
+      await first;
+    }
 
-    await place(opened, {
-      report: () => {
-        second ??= place(opened).catch((error: unknown) => error);
-      },
-    });
-
-    expect(await second).toMatchObject({ name: "Refusal", message: "another maintainer is at work in this database" });
     expect(await placeOf(opened.admin, tenantId)).toMatchObject({ graphChunks: 310 });
   });
 });

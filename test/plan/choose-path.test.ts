@@ -48,6 +48,13 @@ test.each([
   expect(pathWithoutCount({ ...ask, ...sizes }, corpus(8_001), settings)).toMatchObject({ search: "graph", efSearch });
 });
 
+test("behind a filter it keeps twice as many", () => {
+  const asked = { ...ask, filter: year };
+  expect(pathByCount(20_000, 50_000, asked, settings)).toMatchObject({ efSearch: 200 });
+  expect(pathByEstimate(40_000, 50_000, asked, settings)).toMatchObject({ efSearch: 200 });
+  expect(pathByEstimate(40_000, 50_000, { ...asked, k: 100 }, settings)).toMatchObject({ efSearch: 1_000 });
+});
+
 describe("with a filter", () => {
   test("the number of chunks that pass decides", () => {
     expect(pathWithoutCount({ ...ask, filter: year }, corpus(8_001), settings)).toBeUndefined();
