@@ -136,6 +136,17 @@ export function trustInGraph(
   return dimension <= SURE_DIMENSIONS && filter === undefined ? "sure" : "unsure";
 }
 
+/** Where an eighth passes, and whatever lies around the query passes as often, the nearest are at less than that many times the distance in three dimensions and more. */
+const TIMES_AS_FAR = 2;
+
+/**
+ * Whether a filter has left out what is around the query: of what is then far from it in several directions, a walk finds one.
+ *
+ * @param passing similarity of one of the nearest that pass
+ * @param any that of the chunk with the same place among all
+ */
+export const liesElsewhere = (passing: number, any: number): boolean => 1 - passing > TIMES_AS_FAR * (1 - any);
+
 /**
  * How many dimensions the neighbours of a query fill, by how fast their number grows with the distance.
  *

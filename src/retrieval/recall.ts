@@ -1,7 +1,7 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import { type DensePath, trustInGraph, widerSearch } from "../plan/choose-path.ts";
+import { type DensePath, liesElsewhere, trustInGraph, widerSearch } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
@@ -183,7 +183,7 @@ const KEPT_BEYOND = 20;
 
 /**
  * Whether a walk's chunks are the nearest, as far as can be told without looking at all. Where their dimension leaves it open, neither a wider walk nor
- * one to the other side of the query may find a nearer one. They may see a later state of the corpus: then one more list is looked up exactly.
+ * one to the other side of the query may find a nearer one, nor may a filter have left out all that is around it. They may see a later state of the corpus: then one more list is looked up exactly.
  */
 async function isNearest(
   found: readonly DenseRow[],
@@ -203,13 +203,20 @@ async function isNearest(
   const statements = [
     searchGraph(KEPT_BEYOND),
     chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
+    chunksByGraph(corpus, vector, undefined, NEAREST),
     searchGraph(widerSearch(efSearch)),
     chunksByGraph(corpus, vector, plan.filter, nearest.length),
   ] as const;
   const { database, access } = context;
-  const [, beyond, , wide] = await database.readCorpus({ corpus }, access, statements, statementLimits(context));
+  const [, beyond, around, , wide] = await database.readCorpus(
+    { corpus },
+    access,
+    statements,
+    statementLimits(context),
+  );
   const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
   const furthest = nearest.at(-1)?.similarity ?? 1;
+  if (liesElsewhere(nearest[around.length - 1]?.similarity ?? 1, around.at(-1)?.similarity ?? 1)) return false;
   return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);
 }
 

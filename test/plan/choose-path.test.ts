@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
 import { configSchema } from "../../src/config/config.ts";
-import { pathByCount, pathByEstimate, pathWithoutCount, trustInGraph } from "../../src/plan/choose-path.ts";
+import {
+  liesElsewhere,
+  pathByCount,
+  pathByEstimate,
+  pathWithoutCount,
+  trustInGraph,
+} from "../../src/plan/choose-path.ts";
 import type { ResolvedFilter } from "../../src/plan/filter.ts";
 
 const settings = configSchema.parse({}).retrieval;
@@ -117,6 +123,16 @@ describe("what a graph led to is trusted by how many dimensions the nearest twen
   test("but behind a filter never surely", () => {
     expect(trustInGraph(found(0.44), { filter: year })).toBe("unsure");
     expect(trustInGraph(found(0.4238), { filter: year })).toBe("none");
+  });
+
+  // Distances of .2 and .4.
+  test.each([
+    [0.61, 0.8, false],
+    [0.59, 0.8, true],
+    [1, 1, false],
+    [0.99, 1, true],
+  ])("nor where what passes is more than twice as far as what is there: %f of %f", (passing, any, expected) => {
+    expect(liesElsewhere(passing, any)).toBe(expected);
   });
 
   test("copies of one chunk fill none", () => {
