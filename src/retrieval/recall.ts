@@ -1,14 +1,13 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import { type DensePath, liesElsewhere, trustInGraph, widerSearch } from "../plan/choose-path.ts";
+import type { DensePath } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
 import type { FirstHits } from "../sql/ranked-chunks.ts";
 import {
   type CorpusState,
-  chunksBeyond,
   chunksByGraph,
   chunksByNumber,
   corpusState,
@@ -26,6 +25,7 @@ import { ChunkSet } from "./chunk-set.ts";
 import { lookUpAgain, type RetrievalContext, readChunks, readRows, statementLimits } from "./context.ts";
 import { choosePath } from "./dense-path.ts";
 import type { HybridRecall } from "./fuse.ts";
+import { isNearest } from "./graph-trust.ts";
 
 /** Candidates of both retrievers, and the version of the corpus that they are from. */
 export interface Recall extends HybridRecall {
@@ -173,51 +173,6 @@ function denseList({ plan, corpus, at, path }: Asked, vector: Float32Array): Sta
   return path?.search === "graph"
     ? chunksByGraph(corpus, vector, plan.filter, candidateK, hits)
     : nearestChunks(corpus, at, vector, plan, candidateK, hits);
-}
-
-/** Chunks that the middle of a cluster is told by, and nearer ones than which must not be found elsewhere. */
-const NEAREST = 10;
-
-/** Candidates that a walk to the other side keeps. */
-const KEPT_BEYOND = 20;
-
-/**
- * Whether a walk's chunks are the nearest, as far as can be told without looking at all. Where their dimension leaves it open, neither a wider walk nor
- * one to the other side of the query may find a nearer one, nor may a filter have left out all that is around it. They may see a later state of the corpus: then one more list is looked up exactly.
- */
-async function isNearest(
-  found: readonly DenseRow[],
-  { efSearch }: { readonly efSearch: number },
-  plan: RecallRequest,
-  corpus: Corpus,
-  vector: Float32Array,
-  context: RetrievalContext,
-): Promise<boolean> {
-  const trust = trustInGraph(
-    found.map(({ similarity }) => similarity),
-    plan,
-  );
-  if (trust !== "unsure") return trust === "sure";
-  const nearest = found.slice(0, Math.max(NEAREST, plan.k));
-  const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
-  const statements = [
-    searchGraph(KEPT_BEYOND),
-    chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
-    chunksByGraph(corpus, vector, undefined, NEAREST),
-    searchGraph(widerSearch(efSearch)),
-    chunksByGraph(corpus, vector, plan.filter, nearest.length),
-  ] as const;
-  const { database, access } = context;
-  const [, beyond, around, , wide] = await database.readCorpus(
-    { corpus },
-    access,
-    statements,
-    statementLimits(context),
-  );
-  const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
-  const furthest = nearest.at(-1)?.similarity ?? 1;
-  if (liesElsewhere(nearest[around.length - 1]?.similarity ?? 1, around.at(-1)?.similarity ?? 1)) return false;
-  return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);
 }
 
 /** Both lists, cut to `candidateK` in their final order, and every chunk of either with both its scores. */

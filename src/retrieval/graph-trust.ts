@@ -1,0 +1,50 @@
+import type { Corpus } from "../catalog/corpus.ts";
+import { liesElsewhere, trustInGraph, widerSearch } from "../plan/choose-path.ts";
+import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
+import { chunksBeyond, chunksByGraph, type DenseRow, searchGraph } from "../sql/recall.ts";
+import { type RetrievalContext, statementLimits } from "./context.ts";
+
+/** Chunks that the middle of a cluster is told by, and nearer ones than which must not be found elsewhere. */
+const NEAREST = 10;
+
+/** Candidates that a walk to the other side keeps. */
+const KEPT_BEYOND = 20;
+
+/**
+ * Whether a walk's chunks are the nearest, as far as can be told without looking at all. Where their dimension leaves it open, neither a wider walk nor
+ * one to the other side of the query may find a nearer one, nor may a filter have left out all that is around it. They may see a later state of the corpus: then one more list is looked up exactly.
+ */
+export async function isNearest(
+  found: readonly DenseRow[],
+  { efSearch }: { readonly efSearch: number },
+  plan: Pick<RetrievalPlan, "filter" | "k">,
+  corpus: Corpus,
+  vector: Float32Array,
+  context: RetrievalContext,
+): Promise<boolean> {
+  const trust = trustInGraph(
+    found.map(({ similarity }) => similarity),
+    plan,
+  );
+  if (trust !== "unsure") return trust === "sure";
+  const nearest = found.slice(0, Math.max(NEAREST, plan.k));
+  const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
+  const statements = [
+    searchGraph(KEPT_BEYOND),
+    chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
+    chunksByGraph(corpus, vector, undefined, NEAREST),
+    searchGraph(widerSearch(efSearch)),
+    chunksByGraph(corpus, vector, plan.filter, nearest.length),
+  ] as const;
+  const { database, access } = context;
+  const [, beyond, around, , wide] = await database.readCorpus(
+    { corpus },
+    access,
+    statements,
+    statementLimits(context),
+  );
+  const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
+  const furthest = nearest.at(-1)?.similarity ?? 1;
+  if (liesElsewhere(nearest[around.length - 1]?.similarity ?? 1, around.at(-1)?.similarity ?? 1)) return false;
+  return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);
+}
