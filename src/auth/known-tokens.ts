@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { CryptoKey, JWSHeaderParameters } from "jose";
+import { RpcError } from "../protocol/errors.ts";
 import { own } from "./claims.ts";
 import type { TrustedIssuer } from "./issuers.ts";
 import type { Principal } from "./principal.ts";
@@ -22,6 +23,11 @@ interface Known {
  * key is looked up anew, so that what a key signed is forgotten with the key, and the clock is. It only ever says yes: whatever else a token
  * comes to is for who looks at it as at a new one.
  */
+/** Keys that cannot be had now are not asked for a second time, as those that are not there would be. */
+function unlessUnavailable(error: unknown): undefined {
+  if (error instanceof RpcError) throw error;
+}
+
 export class KnownTokens {
   readonly #rules: TokenRules;
   /** The one that came last at the end. */
@@ -37,7 +43,7 @@ export class KnownTokens {
     const known = this.#known.get(name);
     if (known === undefined) return undefined;
     const { token, issuer, key, principal } = known;
-    const found = await issuer.keys.find(token.header as JWSHeaderParameters).catch(() => undefined);
+    const found = await issuer.keys.find(token.header as JWSHeaderParameters).catch(unlessUnavailable);
     const question = { token, issuer, now };
     if (found !== key || !TIME_CHECKS.every((check) => check.passes(question, this.#rules))) return undefined;
     this.#keep(name, known);

@@ -30,7 +30,7 @@ export interface ExplainedQuestion extends CorpusAddress {
 }
 
 /**
- * Chooses the path that a retrieve of the newest version would take, and runs its statements once with Postgres's account of them: with
+ * Chooses the path that a retrieve of the newest version would take first (one by a graph that does not lead there goes on exactly), and runs its statements once with Postgres's account of them: with
  * the plans that the reader's login gets, under the operator's policies. What is found is shown to nobody.
  *
  * @throws Refusal for an unknown tenant or corpus, and a filter that a caller could not send
@@ -57,7 +57,8 @@ export async function explainRetrieve(
     const limit = Math.min(pageCandidates(DEFAULT_K), config.retrieval.defaultCandidateK);
     const asked = { indexVersion: undefined, seed: undefined, filter, k: DEFAULT_K, candidateK: limit };
     const path = await choosePath(asked, corpus, config.retrieval, (statement) => transaction.query(statement));
-    const hits = { count: DEFAULT_K, show: SHOWN };
+    const maxCharacters = config.limits.maxHitCharacters;
+    const hits = { count: DEFAULT_K, show: { unit: "chunk", maxCharacters, vector: false } } as const;
     if (path.search === "exact") {
       const statement = nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit, hits);
       return { path, statements: [await account(transaction, statement)] };
@@ -78,9 +79,6 @@ function filterOf(filter: unknown, { filter: limits }: Config): ResolvedFilter |
     );
   }
 }
-
-/** What a retrieve shows of its hits unless told otherwise. */
-const SHOWN = { unit: "chunk", maxCharacters: 1_000_000, vector: false } as const;
 
 /** A vector is some thousand characters, in which nobody reads anything. */
 const VECTOR = /\[[-+0-9.,e]{40,}\]/g;

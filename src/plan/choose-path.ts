@@ -122,8 +122,8 @@ const SURE_DIMENSIONS = 10;
 const MOST_DIMENSIONS = 16;
 
 /**
- * How far to trust what a graph led to, by the local dimension of the chunks around the query. Between the bounds it may have missed some, or lie halfway
- * between two clusters of which the walk has seen one; and behind a filter any may.
+ * How far to trust what a graph led to, by the local dimension of the chunks around the query. Between the bounds, or behind a filter, the walk may have missed
+ * some, or seen one of two clusters between which the query lies.
  *
  * @param similarities to the query, best first
  */
@@ -132,6 +132,7 @@ export function trustInGraph(
   { filter }: Pick<Asked, "filter">,
 ): "sure" | "unsure" | "none" {
   const dimension = localDimension(similarities.slice(0, NEIGHBOURS));
+  if (dimension === undefined) return "unsure";
   if (dimension > MOST_DIMENSIONS) return "none";
   return dimension <= SURE_DIMENSIONS && filter === undefined ? "sure" : "unsure";
 }
@@ -148,14 +149,14 @@ const TIMES_AS_FAR = 2;
 export const liesElsewhere = (passing: number, any: number): boolean => 1 - passing > TIMES_AS_FAR * (1 - any);
 
 /**
- * How many dimensions the neighbours of a query fill, by how fast their number grows with the distance.
+ * How many dimensions the neighbours of a query fill, by how fast their number grows with the distance; undefined where too few are at different distances.
  *
  * @see Amsaleg et al., "Estimating Local Intrinsic Dimensionality", KDD 2015: the maximum likelihood estimator, less its bias for few neighbours
  */
-function localDimension(similarities: readonly number[]): number {
+function localDimension(similarities: readonly number[]): number | undefined {
   const distances = [...new Set(similarities)].map((similarity) => Math.max(1 - similarity, Number.EPSILON));
   const furthest = distances.at(-1) ?? 0;
   const nearer = distances.slice(0, -1);
-  if (nearer.length < 2) return 0;
+  if (nearer.length < 2) return undefined;
   return (nearer.length - 1) / nearer.reduce((sum, distance) => sum + Math.log(furthest / distance), 0);
 }

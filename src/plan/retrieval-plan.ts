@@ -43,7 +43,7 @@ export interface RetrievalPlan {
   readonly candidateK: number;
   /**
    * Candidates that are looked for first: enough for this page where no stage looks beyond it, as many as `candidateK` where one does. Later pages
-   * have the list of all `candidateK`, of which these are the first.
+   * have the list of all `candidateK`, of which these are the first where all chunks are looked at.
    */
   readonly firstCandidateK: number;
   /** As many as candidateK may become where a trajectory has seen some, and the longest ranked list that is kept. */

@@ -24,7 +24,7 @@ export type Caps = Pick<RetrievalPlan, "candidateK" | "maxCandidateK" | "maxNear
 export interface Place {
   /**
    * A list that was kept, by its id; or one to be found anew in the version of the corpus that the first page read, by its token. Anew it
-   * may come out a little otherwise where a graph leads to it, and then has what pages before did not show.
+   * may come out a little otherwise where a graph, or another vector of the query, leads to it: then it has what pages before did not show.
    */
   readonly list:
     | { readonly kind: "kept"; readonly id: Uint8Array }

@@ -12,7 +12,10 @@ const KEPT_BEYOND = 20;
 
 /**
  * Whether a walk's chunks are the nearest, as far as can be told without looking at all. Where their dimension leaves it open, neither a wider walk nor
- * one to the other side of the query may find a nearer one, nor may a filter have left out all that is around it. They may see a later state of the corpus: then one more list is looked up exactly.
+ * one to the other side of the query may find a nearer one, nor may a filter have left out all that is around it. These may see a later state of the
+ * corpus: then one more list is looked up exactly.
+ *
+ * @param found best first, at least ten
  */
 export async function isNearest(
   found: readonly DenseRow[],
@@ -26,14 +29,15 @@ export async function isNearest(
     found.map(({ similarity }) => similarity),
     plan,
   );
-  if (trust !== "unsure") return trust === "sure";
+  const wider = widerSearch(efSearch);
+  if (trust !== "unsure" || wider === efSearch) return trust === "sure";
   const nearest = found.slice(0, Math.max(NEAREST, plan.k));
   const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
   const statements = [
     searchGraph(KEPT_BEYOND),
     chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
     chunksByGraph(corpus, vector, undefined, NEAREST),
-    searchGraph(widerSearch(efSearch)),
+    searchGraph(wider),
     chunksByGraph(corpus, vector, plan.filter, nearest.length),
   ] as const;
   const { database, access } = context;
@@ -43,8 +47,11 @@ export async function isNearest(
     statements,
     statementLimits(context),
   );
+  const hasMoved = wide.length < nearest.length || around.length < NEAREST;
+  if (hasMoved || liesElsewhere(similarityAt(nearest), similarityAt(around))) return false;
   const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
   const furthest = nearest.at(-1)?.similarity ?? 1;
-  if (liesElsewhere(nearest[around.length - 1]?.similarity ?? 1, around.at(-1)?.similarity ?? 1)) return false;
   return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);
 }
+
+const similarityAt = (rows: readonly DenseRow[]): number => rows[NEAREST - 1]?.similarity ?? 1;

@@ -148,7 +148,8 @@ async function readList(
     return anew && { ...anew, left: anew.ranked.slice(offset), keepsPlaces: true };
   }
   // As long as the version is the newest, the graph leads to it.
-  const newest = plan.indexVersion === undefined ? await findAnew(undefined, capped, corpus, context) : undefined;
+  const mayBeNewest = plan.indexVersion === undefined && corpus.graphChunks !== undefined;
+  const newest = mayBeNewest ? await findAnew(undefined, capped, corpus, context) : undefined;
   const isSame = newest?.indexVersion === list.token;
   const anew = isSame ? newest : await findAnew(list.token, capped, corpus, context);
   const shown = new Set(list.shown);

@@ -1,7 +1,7 @@
 import type { Corpus } from "../catalog/corpus.ts";
 import { queryTerms } from "../catalog/tokenize.ts";
 import { checkSpace } from "../db/check-space.ts";
-import type { DensePath } from "../plan/choose-path.ts";
+import { type DensePath, NEIGHBOURS } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import type { Surplus } from "../sql/near-duplicates.ts";
 import { isSamePlace } from "../sql/place.ts";
@@ -161,17 +161,20 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
     return await firstLook({ ...asked, corpus: there, path: exactly("the corpus was moving") }, context);
   }
   if (vector === undefined || path?.search !== "graph") return { state, dense: found, sparse: postings, path };
-  if (found.length < Math.min(plan.candidateK, state.liveChunks))
+  if (found.length < Math.min(toldBy(plan.candidateK), state.liveChunks))
     return await firstLook({ ...asked, path: exactly("the graph led to too few chunks") }, context);
   if (!(await isNearest(found, path, plan, corpus, vector, context)))
     return await firstLook({ ...asked, path: exactly("the graph does not lead where the query is") }, context);
-  return { state, dense: found, sparse: postings, path };
+  return { state, dense: found.slice(0, plan.candidateK), sparse: postings, path };
 }
+
+/** A walk is believed by how its chunks lie, so there must be enough of them. */
+const toldBy = (candidateK: number): number => Math.max(candidateK, NEIGHBOURS);
 
 function denseList({ plan, corpus, at, path }: Asked, vector: Float32Array): Statement<DenseRow> {
   const { candidateK, hits } = plan;
   return path?.search === "graph"
-    ? chunksByGraph(corpus, vector, plan.filter, candidateK, hits)
+    ? chunksByGraph(corpus, vector, plan.filter, toldBy(candidateK), hits)
     : nearestChunks(corpus, at, vector, plan, candidateK, hits);
 }
 

@@ -20,8 +20,8 @@ export function reportStage({ report }: Pick<RetrievalContext, "report">, stage:
 }
 
 /**
- * Tells that recall has ended, with the hits as they stand before anything costly reorders them. They are read from the database for
- * this, so only when somebody listens.
+ * Tells that recall has ended, with the hits as they stand before anything costly reorders them. What recall did not bring along is read
+ * from the database for this, so only when somebody listens.
  */
 export async function reportRecall(
   candidates: readonly Ranked[],

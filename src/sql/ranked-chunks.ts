@@ -158,7 +158,7 @@ function hitColumns(show: HitFields): Sql {
     ? sql`case when row_number() over ranked = 1 or sum(${length}) over ranked <= ${show.maxCharacters}::bigint then ${piece} end`
     : sql`null::text`;
   const context = hasText ? contextOf() : sql`null::text`;
-  const vector = show.vector ? sql`c.embedding::text` : sql`null::text`;
+  const vector = show.vector ? sql`case when d.doc_id is not null then c.embedding::text end` : sql`null::text`;
   const offsets = isWhole
     ? sql`0 as start_offset, char_length(t.body) as end_offset`
     : sql`c.start_offset, c.end_offset`;
