@@ -163,19 +163,29 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with
     };
   }
 
-  test("the pages of a list that the graph found have its hits, each once", async () => {
-    const question = { query: near(), mode: "dense", candidateK: 60 };
-    const exact = await caller.retrieve({ ...question, k: 60, seed: 1 });
-    const { ids, ways } = await pagesOf({ ...question, k: 20 });
+  /** The first of some questions near a centre that the graph is believed about. */
+  async function askedByGraph(params: object) {
+    for (let asked = 0; asked < 100; asked += 1) {
+      const question = { query: near(), ...params };
+      const { usage } = await caller.retrieve(question);
+      if ((usage.strategy.dense as { search: string }).search === "graph") return question;
+    }
+    throw new Error("the graph is believed about no question");
+  }
 
-    expect(ways).toContain("graph");
+  test("the pages of a list that the graph found have its hits, each once", async () => {
+    const question = await askedByGraph({ mode: "dense", candidateK: 60, k: 20 });
+    const exact = await caller.retrieve({ ...question, k: 60, seed: 1 });
+    const { ids, ways } = await pagesOf(question);
+
+    expect(ways[0]).toBe("graph");
     expect(new Set(ids)).toHaveLength(60);
     const nearest = new Set(exact.hits.map(({ id }) => id));
     expect(ids.filter((id) => nearest.has(id)).length).toBeGreaterThan(50);
   });
 
   test("pages of a version that is not the newest any more are found exactly, without what was shown by the graph", async () => {
-    const question = { query: near(), mode: "dense", k: 20 };
+    const question = await askedByGraph({ mode: "dense", k: 20 });
     const large = await caller.retrieve({ ...question, k: 100, seed: 1 });
     let written = 0;
     const { ids, ways } = await pagesOf(question, () =>
@@ -183,15 +193,18 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with
     );
 
     expect(ways).toEqual(["graph", "exact", "exact", "exact", "exact"]);
-    expect(ids).toEqual(large.hits.map(({ id }) => id));
+    const shown = ids.slice(0, 20);
+    const others = large.hits.map(({ id }) => id).filter((id) => !shown.includes(id));
+    expect(ids.slice(20)).toEqual(others);
   });
 
   test("both lists of a hybrid retrieve hold together", async () => {
-    const question = { query: near(), k: 10 };
+    const question = await askedByGraph({ k: 10 });
     const { hits, usage } = await caller.retrieve(question);
     const exact = await caller.retrieve({ ...question, seed: 1 });
 
     expect(usage.strategy).toMatchObject({ mode: "hybrid", dense: { search: "graph" } });
-    expect(hits.map(({ id }) => id)).toEqual(exact.hits.map(({ id }) => id));
+    const nearest = new Set(exact.hits.map(({ id }) => id));
+    expect(hits.filter(({ id }) => nearest.has(id)).length).toBeGreaterThanOrEqual(9);
   });
 });
