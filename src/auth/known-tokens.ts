@@ -23,11 +23,6 @@ interface Known {
  * key is looked up anew, so that what a key signed is forgotten with the key, and the clock is. It only ever says yes: whatever else a token
  * comes to is for who looks at it as at a new one.
  */
-/** Keys that cannot be had now are not asked for a second time, as those that are not there would be. */
-function unlessUnavailable(error: unknown): undefined {
-  if (error instanceof RpcError) throw error;
-}
-
 export class KnownTokens {
   readonly #rules: TokenRules;
   /** The one that came last at the end. */
@@ -68,3 +63,8 @@ export class KnownTokens {
 
 /** Whoever reads this process's memory finds no token of those that are not on their way. */
 const nameOf = (text: string): string => hash("sha256", text, "base64");
+
+/** Keys that cannot be had now are not asked for a second time, as those that are not there would be. */
+function unlessUnavailable(error: unknown): undefined {
+  if (error instanceof RpcError) throw error;
+}

@@ -1,8 +1,13 @@
 import { SignJWT } from "jose";
 import { afterEach, expect, test, vi } from "vitest";
+import type { TrustedIssuer } from "../../src/auth/issuers.ts";
 import { createTokenVerifier } from "../../src/auth/jwt-verifier.ts";
+import { KnownTokens } from "../../src/auth/known-tokens.ts";
+import type { Principal } from "../../src/auth/principal.ts";
+import type { TokenRules } from "../../src/auth/token-checks.ts";
 import { TokenRefused } from "../../src/auth/verify-token.ts";
 import { configSchema } from "../../src/config/config.ts";
+import { backendUnavailable } from "../../src/protocol/errors.ts";
 import { type KeyServer, keyServer, serveKeys } from "./key-server.ts";
 import { authWith, goodClaims, ISSUER, issuerKey } from "./own-tokens.ts";
 
@@ -90,4 +95,15 @@ test("after as many others as are remembered is worked out again", async () => {
   for (let number = 4_096; number < 8_192; number++) await verify(await token(number));
   await verify(first);
   expect(workedOut()).toBe(8_193);
+});
+
+test("waits once for keys that cannot be had, and is as good as new where there is none", async () => {
+  let reason: Error = backendUnavailable({ retryable: true, detail: "the keys cannot be had" });
+  const issuer = { keys: { find: () => Promise.reject(reason) } } as unknown as TrustedIssuer;
+  const tokens = new KnownTokens({} as TokenRules);
+  const known = { issuer, key: new Uint8Array(32), principal: {} as Principal };
+  tokens.add({ text: "token", header: { alg: "HS256" }, claims: { exp: 2_000_000_000 } }, known);
+  await expect(tokens.find("token", 1_900_000_000)).rejects.toBe(reason);
+  reason = new Error("no key of that id");
+  expect(await tokens.find("token", 1_900_000_000)).toBeUndefined();
 });
