@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Corpus, CorpusName, TenantId } from "../src/catalog/corpus.ts";
+import type { DatabaseRow } from "../src/db/row-parsers.ts";
 import type { ResolvedFilter } from "../src/plan/filter.ts";
 import { DEFAULT_K, pageCandidates } from "../src/plan/plan-retrieval.ts";
 import { chunksByGraph, corpusState, nearestChunks, searchGraph } from "../src/sql/recall.ts";
@@ -32,18 +33,19 @@ export async function corpusOf(owner: pg.Client, tenantId: TenantId, dimension: 
   } as Corpus;
 }
 
-/** @returns what sends them, in the one batch that a retrieve takes; it throws where they find fewer than ten hits */
+/** @returns what sends them, in the one batch that a retrieve takes, and gives the hits' rows; it throws where they are fewer than ten */
 export function denseSql(
   corpus: Corpus,
   vector: Float32Array,
   { byGraph, filter }: { readonly byGraph: boolean; readonly filter?: ResolvedFilter },
-): (client: pg.Client) => Promise<void> {
+): (client: pg.ClientBase) => Promise<readonly DatabaseRow[]> {
   const recall = byGraph
     ? [searchGraph(EF_SEARCH), chunksByGraph(corpus, vector, filter, CANDIDATES, HITS)]
     : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES, HITS)];
   return async (client) => {
     const found = await readAs(client, corpus.tenantId, [corpusState(corpus, NOW), ...recall]);
-    const hits = (found.at(-1) ?? []).filter((row) => row.body !== null).length;
-    if (hits !== HITS.count) throw new Error(`the statements found ${hits} hits`);
+    const hits = (found.at(-1) ?? []).filter((row) => row.body !== null);
+    if (hits.length !== HITS.count) throw new Error(`the statements found ${hits.length} hits`);
+    return hits;
   };
 }

@@ -18,7 +18,7 @@ const pool = new RolePool("reader", {}, LIMITS, () => {});
  * @returns rows of each statement
  */
 export async function readAs(
-  client: pg.Client,
+  client: pg.ClientBase,
   tenantId: TenantId,
   statements: readonly Statement<unknown>[],
 ): Promise<readonly (readonly DatabaseRow[])[]> {

@@ -46,7 +46,7 @@ export async function measureRls(
     await makeBypass(owner);
     await Promise.all([reader, again, bypass].map((client) => client.connect()));
     const figures: RlsFigures[] = [];
-    const measure = async (statements: string, chunks: number, send: (client: pg.Client) => Promise<void>) => {
+    const measure = async (statements: string, chunks: number, send: (client: pg.Client) => Promise<unknown>) => {
       const took = await interleaved(
         { with: () => send(reader), without: () => send(bypass), again: () => send(again) },
         { rounds, perRound: 10 },

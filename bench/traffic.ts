@@ -28,7 +28,7 @@ export interface Caller {
   readonly tenant: ZipfTenant;
   readonly questions: readonly {
     retrieve(mode: Exclude<Read, "sql">): Promise<Answer>;
-    sql(driver: pg.Client): Promise<void>;
+    sql(driver: pg.Client): Promise<unknown>;
   }[];
   add(ids: readonly string[], texts: readonly string[]): Promise<unknown>;
   remove(ids: readonly string[]): Promise<unknown>;

@@ -20,7 +20,8 @@ const FIGURES: Figures = {
   },
   overhead: {
     chunks: 10_000,
-    ...{ pingMs: 0.5, retrieveMs: 12.5, sameSqlMs: 10, plainSqlMs: 4, retrieveRate: 300, sameSqlRate: 1_200 },
+    ...{ pingMs: 0.5, retrieveMs: 12.5, bareMs: 11, sameSqlMs: 10, plainSqlMs: 4 },
+    ...{ retrieveRate: 300, bareRate: 600, sameSqlRate: 1_200 },
   },
   rls: [
     ...[100, 1_000].map((chunks) => ({
@@ -44,7 +45,9 @@ test("a run's tables say on what, when and under which load they were measured",
 test("a figure stands beside that of the raw database, with their difference and ratio", () => {
   const report = reportToMarkdown(FIGURES);
 
-  expect(report).toContain("The server adds 2.50 ms at p50 and has 0.25 of the throughput.");
+  expect(report).toContain(
+    "The server adds 2.50 ms at p50, of which a bare one would add 1.00, and has 0.25 of the throughput.",
+  );
   expect(report).toContain("| one plain query without tenants               | 4.00    |");
   expect(report).toContain("| dense \\| exact | 1,000  | 1.05              | 1.00        | 1.050           | 1.000 ");
   expect(report).toContain("Load 1.0 to 10.0.");
