@@ -32,13 +32,25 @@ function toWire(value: SqlValue): string | Buffer | null {
 }
 
 /**
- * The names that a connection's server side knows, and the columns of each, which it describes once: as long as it keeps the name it
- * would rather refuse the statement than give others. A failed batch forgets the names it brought.
+ * The names that a connection's server side knows, those used last at the end, and the columns of each, which it describes once: as long as
+ * it keeps the name it would rather refuse the statement than give others. A failed batch forgets the names it brought.
  */
 const parsed = new WeakMap<pg.Connection, Map<string, readonly Column[]>>();
 
+/** What a connection keeps parsed and planned at most: each takes some ten to a hundred kB of the database's memory. */
+const MAX_NAMES = 200;
+
 /** "cached plan must not change result type", among others: a table has changed since the statement was parsed. */
 const HAS_OTHER_COLUMNS = "0A000";
+
+/** What is known of a name, which now is the one that was used last. */
+function touch<Value>(known: Map<string, Value>, name: string | undefined): Value | undefined {
+  const value = name === undefined ? undefined : known.get(name);
+  if (name === undefined || value === undefined) return undefined;
+  known.delete(name);
+  known.set(name, value);
+  return value;
+}
 
 /**
  * Several statements under one Sync: one round trip and, outside BEGIN … COMMIT, one implicit transaction. An error in any of them
@@ -72,8 +84,9 @@ class Batch implements pg.Submittable {
   submit(connection: pg.Connection): void {
     this.#connection = connection;
     const known = parsed.get(connection);
-    this.#columns = this.#statements.map(({ name }) => (name === undefined ? undefined : known?.get(name)));
+    this.#columns = this.#statements.map(({ name }) => known && touch(known, name));
     connection.stream.cork();
+    this.#makeRoom(connection, known);
     for (const [index, { text, name }] of this.#statements.entries()) {
       const isKnown = this.#columns[index] !== undefined;
       if (!isKnown) {
@@ -87,6 +100,16 @@ class Batch implements pg.Submittable {
     }
     connection.sync();
     connection.stream.uncork();
+  }
+
+  /** Closes what was not used for longest, before anything that could fail. */
+  #makeRoom(connection: pg.Connection, known: Map<string, unknown> = new Map()): void {
+    const unknown = this.#columns.filter((columns) => columns === undefined).length;
+    for (const name of known.keys()) {
+      if (known.size + unknown <= MAX_NAMES) return;
+      connection.close({ type: "S", name }, true);
+      known.delete(name);
+    }
   }
 
   handleRowDescription(message: RowDescription): void {

@@ -1,13 +1,16 @@
-/** More texts than this are not worth a place in every connection's memory: filters make texts without end. */
-const MAX_NAMES = 200;
+/** Texts whose names are remembered: filters make texts without end. */
+const MAX_TEXTS = 1_000;
 
-/** Gives each of the first texts a name of its own, and later ones none. */
-export function statementNames(): (text: string) => string | undefined {
+/** Gives each text a name that no other has; one that was long ago may have another by now. */
+export function statementNames(): (text: string) => string {
   const names = new Map<string, string>();
+  let made = 0;
   return (text) => {
     const known = names.get(text);
-    if (known !== undefined || names.size >= MAX_NAMES) return known;
-    const name = `pgrcp_${names.size}`;
+    if (known !== undefined) return known;
+    const [oldest] = names.keys();
+    if (oldest !== undefined && names.size >= MAX_TEXTS) names.delete(oldest);
+    const name = `pgrcp_${made++}`;
     names.set(text, name);
     return name;
   };

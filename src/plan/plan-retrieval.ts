@@ -113,7 +113,7 @@ export function planRetrieval(params: Params, offer: RetrievalOffer): RetrievalP
 }
 
 /** With room for near-duplicates that are left out, for a sign that there is a next page, and for telling how far to trust a graph. */
-export const pageCandidates = (k: number): number => Math.max(2 * k + 10, NEIGHBOURS);
+export const pageCandidates = (k: number): number => Math.max(Math.ceil(1.5 * k) + 5, NEIGHBOURS);
 
 /** Whether hits are the chunks of one ranked list, from its first on. */
 const isRecallAlone = ({

@@ -1,4 +1,4 @@
-import { plannedOnce, type Sql, type Statement, sql } from "./sql.ts";
+import { literal, plannedOnce, type Sql, type Statement, sql } from "./sql.ts";
 
 /** The placement of the many small corpora. */
 export const SHARED = "shared";
@@ -20,15 +20,16 @@ export const isSamePlaceAs = ({ placement, movingFrom }: Place): Sql =>
 export const isShared = ({ placement, movingFrom }: Place): boolean => placement === SHARED && movingFrom === undefined;
 
 /**
- * ` = …`, to stand behind `placement`: what names no partition is planned for all of them. The shared one is named in the text, so that
+ * ` = …`, to stand behind `placement`: what names no partition is planned for all of them. The one is named in the text, so that
  * a plan that is kept for any values is of that one alone.
  */
-export function isIn(place: Place): Sql {
-  const { placement, movingFrom } = place;
-  if (isShared(place)) return sql` = 'shared'`;
-  return movingFrom === undefined ? sql` = ${placement}` : sql` = any(${[placement, movingFrom]}::text[])`;
+export function isIn({ placement, movingFrom }: Place): Sql {
+  return movingFrom === undefined ? sql` = ${literal(placement)}` : sql` = any(${[placement, movingFrom]}::text[])`;
 }
 
-/** A statement without a caller's filter: on the shared partition its plan is as good for any other values. */
-export const plannedIn = <Row>(place: Place, statement: Statement<Row>): Statement<Row> =>
-  isShared(place) ? plannedOnce(statement) : statement;
+/**
+ * A statement whose plan is as good for any other values, while the corpus is in one partition. A filter's is so in the shared one, where
+ * a look at all of a corpus's chunks is never long; in its own, what passes may be few of a million or half.
+ */
+export const plannedIn = <Row>(place: Place, statement: Statement<Row>, hasFilter = false): Statement<Row> =>
+  place.movingFrom === undefined && (isShared(place) || !hasFilter) ? plannedOnce(statement) : statement;

@@ -49,7 +49,7 @@ where tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and term = any(
 union all select 'closed', null, block, null, offsets, null from closed${allowed}`,
     toSparseRow,
   );
-  return restricted ? statement : plannedIn(corpus, statement);
+  return plannedIn(corpus, statement, restricted);
 }
 
 function toSparseRow(row: Readonly<Record<string, unknown>>): SparseRow {

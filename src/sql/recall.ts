@@ -63,11 +63,11 @@ export function corpusState(corpus: Corpus, at: ReadPoint): Statement<CorpusStat
   const which = at.pin === undefined ? sql`order by v.version desc limit 1` : sql`and v.token = ${at.pin}`;
   return plannedOnce(
     compile(
-      sql`select v.*, c.placement, c.moving_from from pgrcp.corpora c cross join (select v.version, v.token, v.committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}) v where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name}`,
+      sql`select v.*, c.placement, c.moving_from from pgrcp.corpora c cross join (select v.version, v.token, date_part('epoch', v.committed_at) * 1000 as committed_at, v.live_chunks, v.live_length, v.next_chunk from pgrcp.corpus_versions v where ${versionsOf(corpus)} ${which}) v where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name}`,
       (row) => ({
         version: row.version as number,
         token: row.token as string,
-        committedAt: (row.committed_at as Date).getTime(),
+        committedAt: row.committed_at as number,
         liveChunks: row.live_chunks as number,
         liveLength: row.live_length as number,
         nextChunk: row.next_chunk as number,
@@ -112,7 +112,7 @@ export function nearestChunks(
   const order = sql`distance, doc_id, ordinal`;
   const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${limit}`;
   const statement = hits === undefined ? compile(nearest, nearRow) : compileWithHits(corpus, nearest, order, hits);
-  return isRestricted(restriction) ? statement : plannedIn(corpus, statement);
+  return plannedIn(corpus, statement, isRestricted(restriction));
 }
 
 const alsoOf = (hits: FirstHits | undefined): Sql => (hits === undefined ? sql`` : sql`, ${sourceColumns(hits)}`);
@@ -125,9 +125,11 @@ const compileWithHits = (corpus: Corpus, nearest: Sql, order: Sql, hits: FirstHi
 
 /** How a graph is searched, for the rest of a transaction: it goes on until enough rows pass, and nothing is sorted in its place. */
 export function searchGraph(efSearch: number): Statement<undefined> {
-  return compile(
-    sql`select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`,
-    noRows,
+  return plannedOnce(
+    compile(
+      sql`select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`,
+      noRows,
+    ),
   );
 }
 
@@ -152,8 +154,11 @@ export function chunksByGraph(
   const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
   const order = sql`distance + 0, doc_id, ordinal`;
   const nearest = sql`select ${CHUNK}${alsoOf(hits)}, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}`;
-  if (hits !== undefined) return compileWithHits(corpus, nearest, order, hits);
-  return compile(sql`select ${CHUNK}, distance from (${nearest}) nearest order by ${order}`, nearRow);
+  const statement =
+    hits === undefined
+      ? compile(sql`select ${CHUNK}, distance from (${nearest}) nearest order by ${order}`, nearRow)
+      : compileWithHits(corpus, nearest, order, hits);
+  return plannedIn(corpus, statement, filter !== undefined);
 }
 
 /**
@@ -173,10 +178,11 @@ export function chunksBeyond(
   const query = sql`${vectorLiteral(vector)}::${type}`;
   const middle = sql`avg(embedding::${type})::${type}`;
   const direction = sql`select (l2_normalize(${query}) - l2_normalize(${middle}))::${type} from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any((select ${found}::int[])::int[])`;
-  return compile(
+  const statement = compile(
     sql`select chunk_no, embedding::${type} <=> ${query} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by embedding::${type} <=> (${direction}) limit ${limit}`,
     (row) => ({ chunkNo: row.chunk_no as number, similarity: 1 - (row.distance as number) }),
   );
+  return plannedIn(corpus, statement, filter !== undefined);
 }
 
 /** One row: how many live chunks pass a filter, as the planner estimates it from the statistics of the corpus's own partition. */

@@ -1,5 +1,5 @@
 /**
- * SQL text can only be written as a template literal here; values become parameters. A query is a tree of frozen pieces
+ * SQL text can only be written as a template literal here; values become parameters. A query is a tree of pieces
  * until `compile` numbers its parameters, so pieces join in any order without renumbering by hand.
  */
 
@@ -37,11 +37,11 @@ const isSql = (value: unknown): value is Sql => typeof value === "object" && val
 
 /** Static text with values between; a value is a parameter, another `sql` piece is spliced in. */
 export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
-  return Object.freeze({ [brand]: true as const, strings: [...strings], values: Object.freeze([...values]) });
+  return { [brand]: true, strings, values };
 }
 
 /** Text that is not in the source. For the constructors below alone, which quote or check it. */
-const escaped = (text: string): Sql => Object.freeze({ [brand]: true as const, strings: [text], values: [] });
+const escaped = (text: string): Sql => ({ [brand]: true, strings: [text], values: [] });
 
 /** A quoted name. */
 export function identifier(name: string): Sql {
@@ -66,11 +66,11 @@ export function integer(value: number): Sql {
 export function joinSql(pieces: readonly Sql[], separator: Sql): Sql {
   if (separator.values.length > 0) throw new Error("a separator holds no parameters");
   const between = separator.strings.join("");
-  return Object.freeze({
-    [brand]: true as const,
+  return {
+    [brand]: true,
     strings: pieces.length === 0 ? [""] : ["", ...pieces.slice(1).map(() => between), ""],
-    values: Object.freeze([...pieces]),
-  });
+    values: pieces,
+  };
 }
 
 /** Numbers the parameters. Equal values are not shared: a parameter takes its type from its place. */
@@ -78,10 +78,11 @@ export function compile<Row>(query: Sql, decode: (row: Readonly<Record<string, u
   const values: SqlValue[] = [];
   let text = "";
   const append = (piece: Sql): void => {
-    for (const [index, part] of piece.strings.entries()) {
-      text += part;
-      if (index >= piece.values.length) continue;
-      const value = piece.values[index];
+    const { strings, values: parts } = piece;
+    for (let index = 0; index < strings.length; index++) {
+      text += strings[index];
+      if (index >= parts.length) continue;
+      const value = parts[index];
       if (value === undefined) throw new Error("undefined is not an SQL value; say null");
       if (isSql(value)) append(value);
       else {

@@ -11,7 +11,7 @@ import { PostgresDatabase } from "../../src/db/postgres-database.ts";
 import { selfTest } from "../../src/db/self-test.ts";
 import { StartupError } from "../../src/db/startup-error.ts";
 import { ErrorCode } from "../../src/protocol/errors.ts";
-import { compile, identifier, noRows, plannedOnce, sql } from "../../src/sql/sql.ts";
+import { compile, identifier, integer, noRows, plannedOnce, sql } from "../../src/sql/sql.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { quickest } from "../support/quickest.ts";
@@ -261,6 +261,22 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
     };
     expect(await plansOf(true)).toEqual([{ generic: 3, custom: 1 }]);
     expect(await plansOf(false)).toEqual([]);
+  });
+
+  test("a connection keeps the statements that it was asked last, and answers any", async () => {
+    const database = new PostgresDatabase(url, withDatabase({ poolSize: 1, preparedStatements: true }), () => {});
+    const names = rows<{ n: number }>(sql`select count(*) as n from pg_prepared_statements`);
+    const numbered = (n: number) => rows<{ n: number }>(sql`select ${integer(n)} as n`);
+    for (let n = 0; n < 1_200; n++)
+      expect(await database.read("reader", accessTo("a"), [numbered(n), numbered(0)], limits())).toEqual([
+        [{ n }],
+        [{ n: 0 }],
+      ]);
+    expect(await database.read("reader", accessTo("a"), [numbered(1), names], limits())).toEqual([
+      [{ n: 1 }],
+      [{ n: 200 }],
+    ]);
+    await database.close();
   });
 
   test("prepared statements stay right when one of them fails after it was parsed", async () => {

@@ -107,13 +107,13 @@ describe("the funnel candidateK ≥ k (RCP §7.7, DESIGN ruling 6)", () => {
     expect(plan({ k: 80 }, { defaultCandidateK: 50 }).candidateK).toBe(80));
 });
 
-describe("no more candidates are looked for at first than a page needs: twice k and ten, at least twenty", () => {
+describe("no more candidates are looked for at first than a page needs: half as many again as hits and five, at least twenty", () => {
   test.each([
-    [{}, 30],
-    [{ k: 6 }, 22],
+    [{}, 20],
+    [{ k: 11 }, 22],
     [{ k: 1 }, 20],
     [{ k: 100 }, 100],
-    [{ minScore: 0.5, tokenBudget: 50, seed: 1 }, 30],
+    [{ minScore: 0.5, tokenBudget: 50, seed: 1 }, 20],
   ])("of one ranked list: %j", (params, first) => {
     expect(plan({ mode: "dense", ...params })).toMatchObject({ candidateK: 100, firstCandidateK: first });
   });

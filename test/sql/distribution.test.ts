@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as operator from "../../src/sql/operator.ts";
+import { createPartition } from "../../src/sql/partitions.ts";
 import { type SqlValue, type Statement, sql } from "../../src/sql/sql.ts";
 import { rows, tenant } from "../db/rows.ts";
 import { confinementOf, type TenantTables } from "../support/bound-scans.ts";
@@ -20,6 +21,7 @@ let opened: TestDatabase;
 let tables: TenantTables;
 beforeAll(async () => {
   opened = await openTestDatabase({ fields: EVERY_FIELD });
+  for (const statement of createPartition("p_1")) await opened.admin.query(statement);
   const found = await opened.admin.query(
     rows<{
       table: string;

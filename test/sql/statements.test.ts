@@ -134,6 +134,7 @@ const CORPUS: Corpus = {
   placement: "shared",
 };
 const KEY = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
+const OWN: Corpus = { ...CORPUS, placement: "p_1" };
 const MOVING: Corpus = { ...CORPUS, placement: "p_1", movingFrom: "shared" };
 const NEWEST = { pin: undefined };
 const PINNED = { pin: "v7-token" };
@@ -263,8 +264,8 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-nearest-chunks-no-surplus": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, { surplus: SURPLUS }, 10)],
   "recall-nearest-chunks-pinned": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, {}, 10)],
   "recall-nearest-chunks-pinned-filtered": ["reader", nearestChunks(CORPUS, PINNED, VECTOR, { filter }, 10)],
-  "recall-chunks-by-graph": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10)],
-  "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(CORPUS, VECTOR, filter, 10)],
+  "recall-chunks-by-graph": ["reader", chunksByGraph(OWN, VECTOR, undefined, 10)],
+  "recall-chunks-by-graph-filtered": ["reader", chunksByGraph(OWN, VECTOR, filter, 10)],
   "recall-nearest-chunks-hits": ["reader", nearestChunks(CORPUS, NEWEST, VECTOR, {}, 10, FIRST_HITS)],
   "recall-nearest-chunks-hits-vector": [
     "reader",
@@ -273,12 +274,14 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
       show: { unit: "chunk", maxCharacters: 0, vector: true },
     }),
   ],
-  "recall-chunks-by-graph-hits": ["reader", chunksByGraph(CORPUS, VECTOR, undefined, 10, FIRST_HITS)],
-  "recall-chunks-beyond": ["reader", chunksBeyond(CORPUS, VECTOR, [7, 4], undefined, 10)],
+  "recall-chunks-by-graph-hits": ["reader", chunksByGraph(OWN, VECTOR, undefined, 10, FIRST_HITS)],
+  "recall-chunks-beyond": ["reader", chunksBeyond(OWN, VECTOR, [7, 4], undefined, 10)],
   "recall-plan-as-reader": ["operator", planAsReader],
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
   "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],
+  "recall-nearest-chunks-own": ["reader", nearestChunks(OWN, NEWEST, VECTOR, {}, 10)],
+  "recall-nearest-chunks-own-filtered": ["reader", nearestChunks(OWN, NEWEST, VECTOR, { filter }, 10)],
   "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, {}, 10)],
   "recall-chunks-by-number-moving": ["reader", chunksByNumber(MOVING, [7, 4], undefined)],
   "recall-chunks-by-number": ["reader", chunksByNumber(CORPUS, [7, 4], undefined)],

@@ -5,3 +5,4 @@ select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 a
 -- $4 = 2000
 -- $5 = "red"
 -- $6 = 10
+-- planned once

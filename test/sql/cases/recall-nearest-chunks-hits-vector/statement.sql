@@ -14,3 +14,4 @@ select c.chunk_no, c.doc_id, c.ordinal, c.fingerprint, c.distance, d.chunk_count
 -- $13 = "acme"
 -- $14 = "papers"
 -- $15 = 2
+-- planned once

@@ -11,3 +11,4 @@ select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 a
 -- $10 = 2000
 -- $11 = "red"
 -- $12 = 10
+-- planned once

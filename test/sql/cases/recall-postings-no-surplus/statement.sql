@@ -11,3 +11,4 @@ union all select 'closed', null, block, null, offsets, null from closed union al
 -- $7 = "acme"
 -- $8 = "papers"
 -- $9 = ["cell"]
+-- planned once

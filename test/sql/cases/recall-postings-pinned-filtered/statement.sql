@@ -26,3 +26,4 @@ union all select 'closed', null, block, null, offsets, null from closed union al
 -- $22 = "acme"
 -- $23 = "papers"
 -- $24 = "v7-token"
+-- planned once
