@@ -1,12 +1,10 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Principal } from "../auth/principal.ts";
+import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/config.ts";
-import { cancelled, unauthorized } from "../protocol/errors.ts";
-import { MAX_TIMER_MS } from "../rpc/deadline.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
 import { acceptsEvents } from "./accepts-events.ts";
 import { principalOf } from "./authenticate.ts";
 import { openEventStream } from "./event-stream.ts";
+import { goneSignal } from "./gone-signal.ts";
 import { headerValues } from "./header-values.ts";
 import type { Pace } from "./paced-body.ts";
 import type { RateLimits } from "./rate-limit.ts";
@@ -52,26 +50,4 @@ export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void
     if (outcome.kind === "silent") return reply.code(204).send();
     return events === undefined ? sendAnswer(reply, outcome.text, pace) : events.end(outcome.text);
   });
-}
-
-/** The most that `auth.clockToleranceSeconds` may be: for so long a token may be good past its end. */
-const CLOCK_TOLERANCE_MS = 60_000;
-
-/**
- * Aborts when the connection closes before the answer is out, and a stream also when its token expires: a call outlives its token
- * only as long as nothing is sent on the strength of it.
- */
-function goneSignal({ raw }: FastifyReply, streamsTo: Principal | undefined): AbortSignal {
-  const controller = new AbortController();
-  const leftMs = streamsTo === undefined ? Number.POSITIVE_INFINITY : streamsTo.expiresAt * 1000 - Date.now();
-  const waitMs = leftMs > 0 ? leftMs : leftMs + CLOCK_TOLERANCE_MS;
-  const expiry =
-    waitMs < MAX_TIMER_MS
-      ? setTimeout(() => controller.abort(unauthorized("the token has expired")), waitMs)
-      : undefined;
-  raw.once("close", () => {
-    clearTimeout(expiry);
-    if (!raw.writableFinished) controller.abort(cancelled());
-  });
-  return controller.signal;
 }

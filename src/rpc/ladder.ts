@@ -93,6 +93,7 @@ async function sessionFor(
 ): Promise<Session | undefined> {
   if (method === "ping" || method === "shutdown") return undefined;
   const { principal, sessionTokens } = request;
+  if (sessionTokens === undefined) return undefined;
   const session = await sessions.find(principal, sessionTokens, limitsOf(deadline));
   if (method === "initialize" && session !== undefined)
     throw invalidRequest("this session is initialized: send shutdown, or initialize without RCP-Session");
@@ -140,6 +141,6 @@ async function touchSession(
     const meta = "_meta" in result && isObject(result._meta) ? result._meta : {};
     return { ...result, _meta: { ...meta, session } };
   }
-  if (method === "shutdown") await sessions.end(principal, sessionTokens, limitsOf(deadline));
+  if (method === "shutdown") await sessions.end(principal, sessionTokens ?? [], limitsOf(deadline));
   return result;
 }

@@ -7,8 +7,8 @@ export interface RpcRequest {
   readonly body: Uint8Array;
   readonly path: RequestPath;
   readonly principal: Principal;
-  /** The values of every RCP-Session header, as received. */
-  readonly sessionTokens: readonly string[];
+  /** The values of every RCP-Session header, as received. Undefined through a door that has no RCP sessions: then none is needed. */
+  readonly sessionTokens: readonly string[] | undefined;
   /** Aborts when nobody waits for the answer any more, with the RpcError that the calls then end with. */
   readonly signal: AbortSignal;
   /** Takes one unit of the caller's rate. @returns the milliseconds to wait when none was left */

@@ -100,8 +100,8 @@ const onlyToken = (tokens: readonly string[]): string | undefined =>
 const hashOf = (token: string): Buffer => createHash("sha256").update(token, "utf8").digest();
 
 /** The name that `find` gives the session of these tokens, live or not. */
-export function sessionName(tokens: readonly string[]): string | undefined {
-  const token = onlyToken(tokens);
+export function sessionName(tokens: readonly string[] | undefined): string | undefined {
+  const token = onlyToken(tokens ?? []);
   return token === undefined ? undefined : hashOf(token).toString("base64url");
 }
 

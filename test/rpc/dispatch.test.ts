@@ -244,6 +244,12 @@ describe("every request is answered exactly once", () => {
     ]);
   });
 
+  test("through a door without sessions needs none, even where sessions.mode is required", async () => {
+    const { send } = dispatcherWith({}, { sessions: { mode: "required" } });
+    expect(await send(call(1, "retrieve", { query: "x" }))).toMatchObject({ error: { code: -32001 } });
+    expect(await send(call(2, "retrieve", { query: "x" }), { sessionTokens: undefined })).toMatchObject({ result: {} });
+  });
+
   test("a bug on the way to the handler is answered like one in it", async () => {
     const { send } = dispatcherWith({});
     const answer = await send(call(1, "retrieve", { query: "x" }), { sessionTokens: ["A".repeat(43)] });

@@ -1,0 +1,43 @@
+import type { Principal } from "../auth/principal.ts";
+import type { CorpusName } from "../catalog/corpus.ts";
+import type { ErrorData } from "../protocol/errors.ts";
+import type { MethodName } from "../protocol/methods.ts";
+import type { Params } from "../protocol/params.ts";
+import type { Dispatcher } from "../rpc/dispatch.ts";
+
+/** Who stands at a door that is not RCP's, and how long it waits. */
+export interface DoorCaller {
+  readonly principal: Principal;
+  /** Aborts when nobody waits for the answer any more, with the RpcError that the call then ends with. */
+  readonly signal: AbortSignal;
+}
+
+/** How a call ended, in RCP's own words (RCP §4.2, §4.3). */
+export type DoorOutcome =
+  | { readonly result: Params }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: ErrorData } };
+
+/**
+ * Makes one RCP call of what came through another door. The dispatcher judges it as it judges RCP's own, but for a session, which
+ * these doors do not have.
+ */
+export async function callThroughDoor(
+  dispatcher: Dispatcher,
+  { principal, signal }: DoorCaller,
+  corpus: CorpusName,
+  method: MethodName,
+  params: object,
+): Promise<DoorOutcome> {
+  const reply = await dispatcher.dispatch({
+    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })),
+    path: { corpus, method },
+    principal,
+    sessionTokens: undefined,
+    signal,
+    // Asked for the further members of a batch alone.
+    takeUnit: async () => undefined,
+    notify: undefined,
+  });
+  if (reply.kind !== "answer") throw new Error("a call has one answer");
+  return JSON.parse(reply.text);
+}
