@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import type { CorpusName } from "../catalog/corpus.ts";
-import type { ErrorData } from "../protocol/errors.ts";
+import type { ErrorData, RpcError } from "../protocol/errors.ts";
 import type { MethodName } from "../protocol/methods.ts";
 import type { Params } from "../protocol/params.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
@@ -10,6 +10,8 @@ export interface DoorCaller {
   readonly principal: Principal;
   /** Aborts when nobody waits for the answer any more, with the RpcError that the call then ends with. */
   readonly signal: AbortSignal;
+  /** Why the door itself lets it go no further, if it does not. */
+  readonly refusal?: RpcError | undefined;
 }
 
 /** How a call ended, in RCP's own words (RCP §4.2, §4.3). */
@@ -23,7 +25,7 @@ export type DoorOutcome =
  */
 export async function callThroughDoor(
   dispatcher: Dispatcher,
-  { principal, signal }: DoorCaller,
+  { principal, signal, refusal }: DoorCaller,
   corpus: CorpusName,
   method: MethodName,
   params: object,
@@ -33,6 +35,7 @@ export async function callThroughDoor(
     path: { corpus, method },
     principal,
     sessionTokens: undefined,
+    refusal,
     signal,
     // Asked for the further members of a batch alone.
     takeUnit: async () => undefined,

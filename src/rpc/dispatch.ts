@@ -155,7 +155,8 @@ export function createDispatcher({ services, handlers, sessions, refusals }: Dis
           config.limits.maxBatchAnswerBytes,
           (message, refusal) => answer(message, { request, receivedAt, refusal, notify: undefined }),
         );
-      const text = await answer(envelope.message, { request, receivedAt, refusal: undefined, notify: request.notify });
+      const { refusal, notify } = request;
+      const text = await answer(envelope.message, { request, receivedAt, refusal, notify });
       return text === undefined ? { kind: "silent" } : { kind: "answer", text };
     },
   };

@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
+import type { RpcError } from "../protocol/errors.ts";
 import type { Notify } from "./notifications.ts";
 import type { RequestPath } from "./request-path.ts";
 
@@ -9,6 +10,8 @@ export interface RpcRequest {
   readonly principal: Principal;
   /** The values of every RCP-Session header, as received. Undefined through a door that has no RCP sessions: then none is needed. */
   readonly sessionTokens: readonly string[] | undefined;
+  /** Why its door lets it go no further: the call does not run, and is answered and recorded like any other that is refused. */
+  readonly refusal?: RpcError | undefined;
   /** Aborts when nobody waits for the answer any more, with the RpcError that the calls then end with. */
   readonly signal: AbortSignal;
   /** Takes one unit of the caller's rate. @returns the milliseconds to wait when none was left */

@@ -9,7 +9,7 @@ import { advertisedBy } from "../../src/methods/capabilities.ts";
 import type { Call, Handler, Services } from "../../src/methods/handler.ts";
 import { offerOf } from "../../src/methods/offer.ts";
 import type { Observation } from "../../src/observability/observation.ts";
-import { backendUnavailable, cancelled, invalidParams, timeout } from "../../src/protocol/errors.ts";
+import { backendUnavailable, cancelled, invalidParams, timeout, unauthorized } from "../../src/protocol/errors.ts";
 import type { MethodName } from "../../src/protocol/methods.ts";
 import { createDispatcher } from "../../src/rpc/dispatch.ts";
 import type { RpcRequest } from "../../src/rpc/request.ts";
@@ -248,6 +248,17 @@ describe("every request is answered exactly once", () => {
     const { send } = dispatcherWith({}, { sessions: { mode: "required" } });
     expect(await send(call(1, "retrieve", { query: "x" }))).toMatchObject({ error: { code: -32001 } });
     expect(await send(call(2, "retrieve", { query: "x" }), { sessionTokens: undefined })).toMatchObject({ result: {} });
+  });
+
+  test("a call that its door refuses does not run, and is answered and recorded like any other", async () => {
+    let ran = 0;
+    const { send, requests, refused } = dispatcherWith({ ping: async () => ({ ran: ++ran }) });
+
+    const answer = await send(call(1, "ping"), { refusal: unauthorized("not through this door") });
+
+    expect(answer).toMatchObject({ id: 1, error: { code: -32012, data: { detail: "not through this door" } } });
+    expect([ran, requests()]).toMatchObject([0, [{ method: "ping", code: -32012 }]]);
+    expect(refused).toMatchObject([{ tenantId: "acme", method: "ping", detail: "not through this door" }]);
   });
 
   test("a bug on the way to the handler is answered like one in it", async () => {
