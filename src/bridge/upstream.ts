@@ -1,9 +1,9 @@
 import http from "node:http";
 import https from "node:https";
+import { EventTooLong, readEvents } from "../client/event-stream.ts";
 import { connectionError } from "../client/exchange.ts";
 import { backendUnavailable, invalidParams, RpcError, unknownMethod } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
-import { EventTooLong, readEvents } from "./event-stream.ts";
 import { type Outcome, readOutcome, refused, unusable } from "./outcome.ts";
 import { statusOutcome } from "./status-outcome.ts";
 

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import {
   corpusEndpoint,
   RcpCallError,
+  RcpCapabilityError,
   RcpClient,
   type RcpClientOptions,
   RcpTransportError,
@@ -126,6 +127,10 @@ export function callFailure(error: unknown, options: ServerOptions): CommandFail
       { cause: error },
     );
   }
+  if (error instanceof RcpCapabilityError)
+    return new CommandFailure(ExitCode.usage, error.message, "leave the option out, or switch it on at the server", {
+      cause: error,
+    });
   if (!(error instanceof RcpCallError)) throw error;
   const detail = error.data.detail === undefined ? "" : ` (${visibleLine(error.data.detail)})`;
   const message = `the server answered ${error.code}: ${visibleLine(error.message)}${detail}`;

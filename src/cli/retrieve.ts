@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { Filter } from "../client/index.ts";
 import type { Hit, RetrieveMode } from "../protocol/wire.ts";
 import { addServerOptions, callFailure, connect, type ServerOptions, wholeNumber } from "./client-options.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
@@ -11,7 +12,7 @@ const TOKEN_FILE = ".pgrcp/dev/read.token";
 interface RetrieveOptions extends ServerOptions {
   readonly k: number;
   readonly mode?: RetrieveMode;
-  readonly filter?: object;
+  readonly filter?: Filter;
   readonly json?: boolean;
 }
 
@@ -30,10 +31,10 @@ export function registerRetrieve(program: Command): void {
     .action(retrieve);
 }
 
-function parseFilter(text: string): object {
+function parseFilter(text: string): Filter {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null) return value;
+    if (typeof value === "object" && value !== null) return value as Filter; // the server says what is wrong with it
   } catch {
     // said below, as for any other text that is no object
   }

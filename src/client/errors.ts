@@ -1,6 +1,7 @@
 import type { ErrorData } from "../protocol/errors.ts";
+import type { MethodName } from "../protocol/methods.ts";
 
-/** The two ways in which a call can fail: the server said no, or no answer came. */
+/** The ways in which a call can fail: the server said no, no answer came, or it was never made. */
 
 interface CallErrorFields {
   readonly code: number;
@@ -54,5 +55,19 @@ export class RcpTransportError extends Error {
     this.fault = fault;
     this.detail = detail;
     this.retryable = retryable;
+  }
+}
+
+/** The server does not advertise what the call needs, so nothing was sent (RCP §14.4). */
+export class RcpCapabilityError extends Error {
+  override readonly name = "RcpCapabilityError";
+  readonly method: MethodName;
+  /** Such as `graph` or `retrieve.mmr`. */
+  readonly capability: string;
+
+  constructor(method: MethodName, capability: string) {
+    super(`the server does not advertise ${capability}, which this call of ${method} needs`);
+    this.method = method;
+    this.capability = capability;
   }
 }

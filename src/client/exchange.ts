@@ -1,5 +1,7 @@
 import { ErrorCode, type ErrorData } from "../protocol/errors.ts";
+import { isObject } from "../protocol/params.ts";
 import { RcpCallError, RcpTransportError, type TransportFault } from "./errors.ts";
+import { EventTooLong, readEvents } from "./event-stream.ts";
 
 /** One request and its answer: HTTP statuses, JSON-RPC envelopes and lost connections become a result or one of two errors. */
 
@@ -12,11 +14,11 @@ export interface ExchangeRequest {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   readonly signal: AbortSignal | undefined;
+  /** Takes what the server says before its answer; absent when nothing but the answer is wanted. */
+  readonly onNotification?: ((method: string, params: Json) => void) | undefined;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Sends one JSON-RPC request and reads its response.
@@ -27,41 +29,84 @@ const isObject = (value: unknown): value is Json =>
 export async function exchange(request: ExchangeRequest): Promise<Json> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
-  let response: Response;
-  let body: string;
+  const accept = request.onNotification === undefined ? "application/json" : "application/json, text/event-stream";
   try {
-    response = await fetch(request.url, {
+    const response = await fetch(request.url, {
       method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json", ...request.headers },
+      headers: { "content-type": "application/json", accept, ...request.headers },
       body: JSON.stringify({ jsonrpc: "2.0", id: request.id, method: request.method, params: request.params }),
       redirect: "manual", // a redirect would carry the token to another place
       signal,
     });
-    body = await readText(response, request.maxResponseBytes);
+    return readEnvelope(response, await readAnswer(response, request), request.id);
   } catch (error) {
+    if (error instanceof RcpCallError) throw error;
     if (request.signal?.aborted) throw request.signal.reason;
-    if (deadline.aborted) throw new RcpTransportError("timeout", `none within ${request.timeoutMs} ms`, true);
+    if (deadline.aborted) throw timedOut(request.timeoutMs);
     if (error instanceof RcpTransportError) throw error;
+    if (error instanceof EventTooLong) throw tooLong(request.maxResponseBytes);
     throw connectionError(error);
   }
-  return readEnvelope(response, body, request.id);
 }
 
-async function readText(response: Response, maxBytes: number): Promise<string> {
+export const timedOut = (ms: number) => new RcpTransportError("timeout", `none within ${ms} ms`, true);
+const tooLong = (maxBytes: number) =>
+  new RcpTransportError("malformed", `the answer is longer than ${maxBytes} bytes`, false);
+
+/** @returns what should be the response; undefined for what is no JSON */
+async function readAnswer(response: Response, request: ExchangeRequest): Promise<unknown> {
+  const bytes = bytesOf(response, request.maxResponseBytes);
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  if (response.status !== 200 || !isStream) return parseJson(await readText(bytes));
+  for await (const event of readEvents(bytes, request.maxResponseBytes)) {
+    if (event === undefined) continue;
+    const message = parseJson(event);
+    if (!isObject(message) || typeof message.method !== "string") return message;
+    if (isObject(message.params)) request.onNotification?.(message.method, message.params);
+  }
+  throw new RcpTransportError("interrupted", "the stream ended before the answer", true);
+}
+
+/** By a reader, because not every runtime can iterate a body. */
+async function* bytesOf({ body }: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  let size = 0;
+  try {
+    for (;;) {
+      const piece = await reader?.read();
+      if (piece?.value === undefined) return;
+      size += piece.value.byteLength;
+      if (size > maxBytes) throw tooLong(maxBytes);
+      yield piece.value;
+    }
+  } finally {
+    await reader?.cancel().catch(() => {});
+  }
+}
+
+async function readText(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.byteLength;
-    if (bytes > maxBytes)
-      throw new RcpTransportError("malformed", `the answer is longer than ${maxBytes} bytes`, false);
-    text += decoder.decode(piece, { stream: true });
-  }
+  for await (const piece of bytes) text += decoder.decode(piece, { stream: true });
   return text + decoder.decode();
 }
 
-function readEnvelope(response: Response, body: string, id: number): Json {
-  const envelope = parseJson(body);
+/** A hint to stop a call (RCP §7.14), so whatever comes of it is dropped. */
+export function sendCancel(url: string, id: number, headers: Readonly<Record<string, string>>): void {
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancel", params: { id } }),
+    redirect: "manual",
+    signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS),
+  })
+    .then((response) => response.body?.cancel())
+    .catch(() => {});
+}
+
+const CANCEL_TIMEOUT_MS = 5_000;
+
+function readEnvelope(response: Response, envelope: unknown, id: number): Json {
   if (isObject(envelope) && isObject(envelope.error)) throw callError(envelope.error, response);
   if (response.status !== 200) throw statusError(response);
   if (!isObject(envelope)) throw new RcpTransportError("malformed", "the answer is not a JSON-RPC response", false);
@@ -117,7 +162,9 @@ const MIRRORED: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
 function statusError(response: Response): RcpCallError | RcpTransportError {
   const code = MIRRORED.get(response.status);
   if (code === undefined) {
-    const redirect = response.status >= 300 && response.status < 400 ? ", a redirect" : "";
+    // In a browser a redirect that is not followed has the status 0.
+    const isRedirect = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400);
+    const redirect = isRedirect ? ", a redirect" : "";
     return new RcpTransportError("status", `HTTP status ${response.status}${redirect}`, false);
   }
   return new RcpCallError({

@@ -1,12 +1,8 @@
-/** The library `pgrcp/client`: RCP/1 over HTTPS for TypeScript agents. */
+/** The library `pgrcp/client`: RCP/1 over HTTPS for TypeScript agents, wherever there is `fetch`. */
+export type { CallOptions, RcpClientOptions, RetryNotice, TokenSource } from "./caller.ts";
 export { corpusEndpoint } from "./endpoint.ts";
-export { RcpCallError, RcpTransportError, type TransportFault } from "./errors.ts";
-export {
-  type CallOptions,
-  RcpClient,
-  type RcpClientOptions,
-  type RetryNotice,
-  type TokenSource,
-} from "./rcp-client.ts";
+export { RcpCallError, RcpCapabilityError, RcpTransportError, type TransportFault } from "./errors.ts";
+export * from "./filter.ts";
+export { type AddOptions, RcpClient, type WriteOptions } from "./rcp-client.ts";
 export { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-export type { AddResult, DeleteResult, NewDocument, RetrieveParams, ServerInfo } from "./types.ts";
+export type * from "./types.ts";

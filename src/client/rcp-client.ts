@@ -1,202 +1,201 @@
-import { ErrorCode } from "../protocol/errors.ts";
-import { type MethodName, PROTOCOL_VERSION } from "../protocol/methods.ts";
-import type { Hit, RetrieveResult } from "../protocol/wire.ts";
-import { corpusEndpoint, isPrivateChannel, methodUrl } from "./endpoint.ts";
-import { RcpCallError, RcpTransportError } from "./errors.ts";
-import { exchange } from "./exchange.ts";
-import { DEFAULT_RETRY, pause, type RetryPolicy, retryDelayMs } from "./retry.ts";
-import type { AddResult, DeleteResult, NewDocument, RetrieveParams, ServerInfo } from "./types.ts";
+import type { Progress, RetrieveResult, TransformResult } from "../protocol/wire.ts";
+import { Caller, type CallOptions, type OutgoingCall, type RcpClientOptions } from "./caller.ts";
+import type { Json } from "./exchange.ts";
+import {
+  readAccepted,
+  readAddResult,
+  readDeleteResult,
+  readEmbedResult,
+  readEngines,
+  readGraphResult,
+  readMemoryBuildResult,
+  readMemoryRecallResult,
+  readMultiVectorResult,
+  readRerankResult,
+  readRetrieveResult,
+  readSparseResult,
+  readTransformResult,
+} from "./read-results.ts";
+import type {
+  AddResult,
+  DeleteResult,
+  EmbedParams,
+  EmbedResult,
+  Engine,
+  FeedbackParams,
+  GraphParams,
+  GraphResult,
+  MemoryBuildParams,
+  MemoryBuildResult,
+  MemoryRecallParams,
+  MemoryRecallResult,
+  MultiVectorResult,
+  NewDocument,
+  RerankParams,
+  RerankResult,
+  RetrieveEvent,
+  RetrieveParams,
+  ServerInfo,
+  SparseParams,
+  SparseResult,
+  TransformParams,
+} from "./types.ts";
 
-/** A client of one corpus: typed calls over HTTP, retried as RCP §12.2 says, with a session only where the server wants one. */
+/** For a write: with a key it is applied once, however often it is sent (RCP §7.10). */
+export interface WriteOptions extends CallOptions {
+  readonly idempotencyKey?: string;
+}
+
+export interface AddOptions extends WriteOptions {
+  readonly chunk?: boolean;
+  readonly contextual?: boolean;
+}
 
 /**
- * Gives the bearer token. Called before every call; with `refused` when the server has just refused what it gave (RCP §12.2:
- * refresh the credential, then retry once). Undefined sends no token.
+ * A client of one corpus: typed calls over HTTP, retried as RCP §12.2 says, with a session only where the server wants one.
+ *
+ * Once `info` or `initialize` has been answered, what the server does not advertise is refused here, before anything is sent.
  */
-export type TokenSource = (refused: boolean) => string | undefined | Promise<string | undefined>;
-
-export interface RetryNotice {
-  readonly method: string;
-  readonly delayMs: number;
-  readonly error: RcpCallError | RcpTransportError;
-}
-
-export interface RcpClientOptions {
-  /** The server's base URL, ending in `/rcp`. */
-  readonly url: string;
-  readonly corpus?: string;
-  readonly token?: string | TokenSource;
-  /** Sends the token over plain http to another machine. */
-  readonly allowPlainHttp?: boolean;
-  /** The client's own deadline for one try. */
-  readonly timeoutMs?: number;
-  readonly maxResponseBytes?: number;
-  readonly retry?: Partial<RetryPolicy>;
-  readonly onRetry?: (notice: RetryNotice) => void;
-  readonly clientInfo?: { readonly name: string; readonly version: string };
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  /** RCP codes that the caller deals with itself, so that they are not retried. */
-  readonly noRetry?: readonly number[];
-  readonly retry?: Partial<RetryPolicy>;
-}
-
 export class RcpClient {
-  readonly #base: URL;
-  readonly #options: RcpClientOptions;
-  readonly #retry: RetryPolicy;
-  #nextId = 1;
-  #session: string | undefined;
-  #opening: Promise<ServerInfo> | undefined;
+  readonly #caller: Caller;
 
   /** @throws TypeError when the URL is no RCP base URL, or a token would travel readable over a network */
   constructor(options: RcpClientOptions) {
-    this.#base = corpusEndpoint(options.url, options.corpus);
-    if (options.token !== undefined && !options.allowPlainHttp && !isPrivateChannel(this.#base)) {
-      throw new TypeError("the URL must begin with https://: a token over plain http can be read on the way");
-    }
-    this.#options = options;
-    this.#retry = { ...DEFAULT_RETRY, ...options.retry };
+    this.#caller = new Caller(options);
+  }
+
+  /** What the server last said of itself; undefined before `info` or `initialize`. */
+  get serverInfo(): ServerInfo | undefined {
+    return this.#caller.serverInfo;
   }
 
   /** Opens a session (RCP §13). Not needed: it is opened on the first call to a server that requires one. */
   async initialize(options: CallOptions = {}): Promise<ServerInfo> {
-    const params = {
-      protocolVersion: PROTOCOL_VERSION,
-      client: this.#options.clientInfo ?? { name: "pgrcp-client", version: "1" },
-      capabilities: {},
-    };
-    const result = readServerInfo(await this.#call("initialize", params, true, options));
-    const session = result._meta?.session;
-    this.#session = typeof session === "string" ? session : undefined;
-    return result;
+    return this.#caller.initialize(options);
   }
 
   async info(options: CallOptions = {}): Promise<ServerInfo> {
-    return readServerInfo(await this.#call("info", {}, true, options));
+    return this.#caller.info(options);
   }
 
   async ping(options: CallOptions = {}): Promise<void> {
-    await this.#call("ping", {}, true, options);
+    await this.#ask("ping", {}, options);
   }
 
   async retrieve(params: RetrieveParams, options: CallOptions = {}): Promise<RetrieveResult> {
-    return readRetrieveResult(await this.#call("retrieve", params, true, options));
+    return readRetrieveResult(await this.#caller.call(retrieveCall(params), options));
   }
 
-  /** Adds or replaces documents. Repeated after a lost connection only when every document has an id (RCP §7.10). */
-  async indexAdd(documents: readonly NewDocument[], options: CallOptions = {}): Promise<AddResult> {
-    const idempotent = documents.every((document) => document.id !== undefined);
-    const result = await this.#call("index/add", { documents }, idempotent, options);
-    const { ids } = result;
-    if (!Array.isArray(ids) || ids.length !== documents.length || !ids.every((id) => typeof id === "string")) {
-      throw malformed("index/add must answer one id for each document");
+  /**
+   * What `retrieve` does, with what the server says on the way. Progress is advisory: a server may send none, and a try that is made
+   * again begins again. Leaving the loop cancels the call.
+   */
+  async *retrieveStream(params: RetrieveParams, options: CallOptions = {}): AsyncGenerator<RetrieveEvent, void, void> {
+    const left = new AbortController();
+    const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
+    const waiting: Progress[] = [];
+    let wake = (): void => {};
+    const onProgress = (progress: Progress): void => {
+      waiting.push(progress);
+      wake();
+    };
+    const answer = this.#caller.call({ ...retrieveCall(params), onProgress }, { ...options, signal });
+    const settled = answer.then(
+      () => true,
+      () => true,
+    );
+    try {
+      for (let isOver = false; !isOver; ) {
+        const { promise: woken, resolve } = Promise.withResolvers<false>();
+        wake = () => resolve(false);
+        if (waiting.length === 0) isOver = await Promise.race([woken, settled]);
+        for (const progress of waiting.splice(0)) yield { kind: "progress", progress };
+      }
+      yield { kind: "result", result: readRetrieveResult(await answer) };
+    } finally {
+      left.abort();
     }
-    return { ids, ...(typeof result.chunks === "number" && { chunks: result.chunks }) };
   }
 
-  async indexDelete(ids: readonly string[], options: CallOptions = {}): Promise<DeleteResult> {
-    const result = await this.#call("index/delete", { ids }, true, options);
-    if (typeof result.deleted !== "number") throw malformed("index/delete answered without a count");
-    return { deleted: result.deleted };
+  async embed(params: EmbedParams, options: CallOptions = {}): Promise<EmbedResult> {
+    return readEmbedResult(await this.#ask("embed", params, options), params.inputs.length);
+  }
+
+  async embedSparse(params: SparseParams, options: CallOptions = {}): Promise<SparseResult> {
+    return readSparseResult(await this.#ask("embed/sparse", params, options), params.texts.length);
+  }
+
+  async embedMulti(params: Omit<EmbedParams, "encoding">, options: CallOptions = {}): Promise<MultiVectorResult> {
+    return readMultiVectorResult(await this.#ask("embed/multi", params, options), params.inputs.length);
+  }
+
+  async rerank(params: RerankParams, options: CallOptions = {}): Promise<RerankResult> {
+    return readRerankResult(await this.#ask("rerank", params, options), params.passages.length);
+  }
+
+  async queryTransform(params: TransformParams, options: CallOptions = {}): Promise<TransformResult> {
+    return readTransformResult(await this.#ask("query/transform", params, options));
+  }
+
+  async graph(params: GraphParams, options: CallOptions = {}): Promise<GraphResult> {
+    return readGraphResult(await this.#ask("graph", params, options));
+  }
+
+  /** Adds or replaces documents. Repeated after a lost connection only with a key, or when every document has an id (RCP §7.10). */
+  async indexAdd(documents: readonly NewDocument[], options: AddOptions = {}): Promise<AddResult> {
+    const { chunk, contextual, idempotencyKey } = options;
+    const call: OutgoingCall = {
+      method: "index/add",
+      params: {
+        documents,
+        ...(chunk !== undefined && { chunk }),
+        ...(contextual !== undefined && { contextual }),
+        ...keyMeta(idempotencyKey),
+      },
+      isIdempotent: idempotencyKey !== undefined || documents.every((document) => document.id !== undefined),
+    };
+    return readAddResult(await this.#caller.call(call, options), documents.length);
+  }
+
+  async indexDelete(ids: readonly string[], options: WriteOptions = {}): Promise<DeleteResult> {
+    return readDeleteResult(await this.#ask("index/delete", { ids, ...keyMeta(options.idempotencyKey) }, options));
+  }
+
+  async catalogList(options: CallOptions = {}): Promise<readonly Engine[]> {
+    return readEngines(await this.#ask("catalog/list", {}, options));
+  }
+
+  /** @returns how many signals the server recorded */
+  async feedback(params: FeedbackParams, options: CallOptions = {}): Promise<number> {
+    return readAccepted(await this.#caller.call({ method: "feedback", params, isIdempotent: false }, options));
+  }
+
+  async memoryBuild(params: MemoryBuildParams, options: CallOptions = {}): Promise<MemoryBuildResult> {
+    const isIdempotent = params.memoryId !== undefined;
+    return readMemoryBuildResult(await this.#caller.call({ method: "memory/build", params, isIdempotent }, options));
+  }
+
+  async memoryRecall(params: MemoryRecallParams, options: CallOptions = {}): Promise<MemoryRecallResult> {
+    return readMemoryRecallResult(await this.#ask("memory/recall", params, options));
   }
 
   /** Ends the session, if one was opened. */
   async close(options: CallOptions = {}): Promise<void> {
-    if (this.#session === undefined) return;
-    await this.#call("shutdown", {}, true, options);
-    this.#session = undefined;
+    await this.#caller.close(options);
   }
 
-  async #call(method: MethodName, params: object, idempotent: boolean, options: CallOptions) {
-    const policy = { ...this.#retry, ...options.retry };
-    let token = await this.#token(false);
-    let retried = 0;
-    let reopened = false;
-    let refreshed = false;
-    for (;;) {
-      const session = method === "initialize" ? undefined : this.#session;
-      try {
-        return await this.#send(method, params, { token, session }, options);
-      } catch (error) {
-        if (!(error instanceof RcpCallError || error instanceof RcpTransportError)) throw error;
-        const code = error instanceof RcpCallError ? error.code : undefined;
-        if (code === ErrorCode.NotInitialized && !reopened && method !== "initialize") {
-          reopened = true;
-          await this.#reopen(session, options);
-          continue;
-        }
-        if (error instanceof RcpCallError && error.httpStatus === 401 && !refreshed) {
-          refreshed = true;
-          const fresh = await this.#token(true);
-          if (fresh !== token) {
-            token = fresh;
-            continue;
-          }
-        }
-        const delayMs = retryDelayMs(error, { retried, idempotent }, policy);
-        if (delayMs === undefined || (code !== undefined && options.noRetry?.includes(code))) throw error;
-        this.#options.onRetry?.({ method, delayMs, error });
-        await pause(delayMs, options.signal);
-        retried += 1;
-      }
-    }
-  }
-
-  async #token(refused: boolean): Promise<string | undefined> {
-    const { token } = this.#options;
-    return typeof token === "function" ? await token(refused) : token;
-  }
-
-  /** One initialize for all the calls that found the same session gone. */
-  async #reopen(lost: string | undefined, options: CallOptions): Promise<void> {
-    if (this.#session !== lost) return;
-    this.#opening ??= this.initialize().finally(() => {
-      this.#opening = undefined;
-    });
-    await this.#opening;
-    options.signal?.throwIfAborted();
-  }
-
-  #send(
-    method: MethodName,
-    params: object,
-    { token, session }: { readonly token: string | undefined; readonly session: string | undefined },
-    options: CallOptions,
-  ) {
-    const headers: Record<string, string> = {};
-    if (token !== undefined) headers.authorization = `Bearer ${token}`;
-    if (session !== undefined) headers["rcp-session"] = session;
-    return exchange({
-      url: methodUrl(this.#base, method),
-      id: this.#nextId++,
-      method,
-      params,
-      headers,
-      timeoutMs: this.#options.timeoutMs ?? 60_000,
-      maxResponseBytes: this.#options.maxResponseBytes ?? 64 * 1024 * 1024,
-      signal: options.signal,
-    });
+  /** A call that changes nothing, or may be made twice. */
+  #ask(method: OutgoingCall["method"], params: object, options: CallOptions): Promise<Json> {
+    return this.#caller.call({ method, params, isIdempotent: true }, options);
   }
 }
 
-const malformed = (detail: string) => new RcpTransportError("malformed", detail, false);
+/** Of a trajectory the server remembers what it showed, so that a repeat would not show it again (RCP §7.7.3). */
+const retrieveCall = (params: RetrieveParams): OutgoingCall => ({
+  method: "retrieve",
+  params,
+  isIdempotent: params.sessionId === undefined,
+});
 
-function readServerInfo(result: Readonly<Record<string, unknown>>): ServerInfo {
-  const { protocolVersion, server, capabilities } = result;
-  if (protocolVersion !== PROTOCOL_VERSION) throw malformed("the server speaks another protocol version");
-  if (typeof server !== "object" || server === null) throw malformed("the server did not name itself");
-  if (typeof capabilities !== "object" || capabilities === null) throw malformed("the server named no capabilities");
-  return result as unknown as ServerInfo;
-}
-
-function readRetrieveResult(result: Readonly<Record<string, unknown>>): RetrieveResult {
-  if (!Array.isArray(result.hits)) throw malformed("retrieve answered without hits");
-  for (const hit of result.hits as readonly Partial<Hit>[]) {
-    if (typeof hit?.id !== "string" || typeof hit.score !== "number") throw malformed("a hit needs an id and a score");
-    if (typeof hit.chunk?.docId !== "string") throw malformed("a hit needs the id of its document");
-  }
-  return result as unknown as RetrieveResult;
-}
+const keyMeta = (idempotencyKey: string | undefined): object =>
+  idempotencyKey === undefined ? {} : { _meta: { idempotencyKey } };

@@ -26,8 +26,8 @@ export interface Attempt {
 /**
  * Says how long to wait before the next try.
  *
- * A pause that the server asks for is kept in full and lengthened by jitter, never shortened; a wait of our own is a random
- * part of an exponentially growing bound.
+ * A wait of our own is a random part of an exponentially growing bound. A pause that the server asks for is kept in full, and the
+ * random part comes on top of it, so that those who were told to come back together do not.
  *
  * @param random uniform in [0, 1)
  * @returns milliseconds, or undefined when the call must not be repeated
@@ -43,7 +43,7 @@ export function retryDelayMs(
   const asked = error instanceof RcpCallError ? error.retryAfterMs : undefined;
   if (asked !== undefined && asked > policy.maxRetryAfterMs) return undefined;
   const bound = Math.min(policy.maxMs, policy.baseMs * 2 ** attempt.retried);
-  return asked === undefined ? random() * bound : asked + random() * policy.baseMs;
+  return (asked ?? 0) + random() * bound;
 }
 
 function mayRepeat(error: unknown, { retried, idempotent }: Attempt): boolean {

@@ -268,7 +268,7 @@ describe("sessions", () => {
       sendResult(call, response, {
         protocolVersion: 1,
         server: { name: "s", version: "1" },
-        capabilities: {},
+        capabilities: { retrieve: {} },
         _meta: { session: "s-1" },
       });
     } else if (call.headers["rcp-session"] !== "s-1") sendError(call, response, -32001);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventTooLong, readEvents } from "../../src/bridge/event-stream.ts";
+import { EventTooLong, readEvents } from "../../src/client/event-stream.ts";
 
 async function* pieces(...texts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield typeof text === "string" ? Buffer.from(text) : text;

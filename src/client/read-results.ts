@@ -1,0 +1,157 @@
+import { PROTOCOL_VERSION } from "../protocol/methods.ts";
+import { isObject } from "../protocol/params.ts";
+import type { Hit, Progress, RetrieveResult, TransformResult } from "../protocol/wire.ts";
+import { RcpTransportError } from "./errors.ts";
+import type { Json } from "./exchange.ts";
+import type {
+  AddResult,
+  DeleteResult,
+  EmbedResult,
+  Engine,
+  GraphResult,
+  MemoryBuildResult,
+  MemoryRecallResult,
+  MultiVectorResult,
+  RerankResult,
+  ServerInfo,
+  SparseResult,
+} from "./types.ts";
+
+/**
+ * Results from what a server answered: what a caller cannot do without is looked at, the rest is taken as typed.
+ * Each throws an RcpTransportError with the fault `malformed`.
+ */
+
+const malformed = (detail: string) => new RcpTransportError("malformed", detail, false);
+
+function need(isThere: boolean, detail: string): void {
+  if (!isThere) throw malformed(detail);
+}
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === "string");
+const isNumbers = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => typeof one === "number");
+
+export function readServerInfo(result: Json): ServerInfo {
+  need(result.protocolVersion === PROTOCOL_VERSION, "the server speaks another protocol version");
+  need(isObject(result.server), "the server did not name itself");
+  need(isObject(result.capabilities), "the server named no capabilities");
+  return result as unknown as ServerInfo;
+}
+
+export function readRetrieveResult(result: Json): RetrieveResult {
+  checkHits(result.hits, "retrieve answered without hits");
+  return result as unknown as RetrieveResult;
+}
+
+function checkHits(hits: unknown, absent: string): void {
+  if (!Array.isArray(hits)) throw malformed(absent);
+  for (const hit of hits as readonly Partial<Hit>[]) {
+    need(typeof hit?.id === "string" && typeof hit.score === "number", "a hit needs an id and a score");
+    need(typeof hit.chunk?.docId === "string", "a hit needs the id of its document");
+  }
+}
+
+/** @returns undefined for a frame that says nothing */
+export function readProgress(params: Json): Progress | undefined {
+  const { progress, stage, message, partial } = params;
+  if (typeof progress !== "number" || typeof stage !== "string") return undefined;
+  const hits = isObject(partial) ? partial.hits : undefined;
+  return {
+    progress,
+    stage: stage as Progress["stage"],
+    ...(typeof message === "string" && { message }),
+    ...(Array.isArray(hits) && { partial: { hits: hits as readonly Hit[] } }),
+  };
+}
+
+/** RCP §7.3.1: a blob of another length than the dimension says is refused. */
+export function readEmbedResult(result: Json, count: number): EmbedResult {
+  const { vectors, encoding, dimension } = result;
+  if (!Array.isArray(vectors) || vectors.length !== count) throw malformed("embed must answer a vector for each input");
+  if (encoding === "f32-base64") {
+    if (typeof dimension !== "number") throw malformed("encoded vectors need their dimension");
+    return { vectors: vectors.map((blob) => decodeVector(blob, dimension)), dimension };
+  }
+  if (!vectors.every(isNumbers)) throw malformed("a vector is a list of numbers");
+  return { vectors, ...(typeof dimension === "number" && { dimension }) };
+}
+
+function decodeVector(blob: unknown, dimension: number): Float32Array {
+  let binary: string;
+  try {
+    binary = atob(String(blob));
+  } catch {
+    throw malformed("an encoded vector is base64");
+  }
+  need(binary.length === 4 * dimension, "an encoded vector has four bytes for each dimension");
+  const view = new DataView(Uint8Array.from(binary, (byte) => byte.charCodeAt(0)).buffer);
+  return Float32Array.from({ length: dimension }, (_, index) => view.getFloat32(4 * index, true));
+}
+
+export function readSparseResult(result: Json, count: number): SparseResult {
+  const { sparse } = result;
+  const isVector = (one: unknown) => isObject(one) && isNumbers(one.indices) && isNumbers(one.values);
+  need(Array.isArray(sparse) && sparse.length === count && sparse.every(isVector), "a sparse vector for each text");
+  return result as unknown as SparseResult;
+}
+
+export function readMultiVectorResult(result: Json, count: number): MultiVectorResult {
+  const { matrices, dimension } = result;
+  const isMatrix = (one: unknown) => Array.isArray(one) && one.every(isNumbers);
+  need(Array.isArray(matrices) && matrices.length === count && matrices.every(isMatrix), "a matrix for each input");
+  need(typeof dimension === "number", "matrices need their dimension");
+  return result as unknown as MultiVectorResult;
+}
+
+export function readRerankResult(result: Json, count: number): RerankResult {
+  const { scores, order } = result;
+  need(isNumbers(scores) && scores.length === count, "rerank must answer a score for each passage");
+  need(order === undefined || isNumbers(order), "the order is a list of indices");
+  return result as unknown as RerankResult;
+}
+
+export function readTransformResult(result: Json): TransformResult {
+  need(isStrings(result.queries), "query/transform answered without queries");
+  return result as unknown as TransformResult;
+}
+
+export function readGraphResult(result: Json): GraphResult {
+  if (result.hits !== undefined) checkHits(result.hits, "the hits are a list");
+  for (const name of ["communities", "followups", "nodes", "edges"])
+    need(result[name] === undefined || Array.isArray(result[name]), `${name} are a list`);
+  return result as unknown as GraphResult;
+}
+
+export function readAddResult({ ids, chunks }: Json, count: number): AddResult {
+  if (!isStrings(ids) || ids.length !== count) throw malformed("index/add must answer one id for each document");
+  return { ids, ...(typeof chunks === "number" && { chunks }) };
+}
+
+export function readDeleteResult({ deleted }: Json): DeleteResult {
+  if (typeof deleted !== "number") throw malformed("index/delete answered without a count");
+  return { deleted };
+}
+
+export function readEngines({ engines }: Json): readonly Engine[] {
+  if (!Array.isArray(engines)) throw malformed("catalog/list answered without engines");
+  for (const engine of engines) need(isObject(engine) && typeof engine.id === "string", "an engine needs an id");
+  return engines;
+}
+
+export function readAccepted({ accepted }: Json): number {
+  if (typeof accepted !== "number") throw malformed("feedback answered without a count");
+  return accepted;
+}
+
+export function readMemoryBuildResult(result: Json): MemoryBuildResult {
+  need(typeof result.memoryId === "string", "memory/build answered without an id");
+  return result as unknown as MemoryBuildResult;
+}
+
+export function readMemoryRecallResult(result: Json): MemoryRecallResult {
+  need(Array.isArray(result.clues), "memory/recall answered without clues");
+  if (result.hits !== undefined) checkHits(result.hits, "the hits are a list");
+  return result as unknown as MemoryRecallResult;
+}
