@@ -9,7 +9,7 @@ import {
   type VectorEncoding,
 } from "../protocol/wire.ts";
 
-/** Every capability key of RCP §6 that gates a method. */
+/** Every capability key of RCP §6 that gates a method, and the one that is this server's own (§6.2). */
 export type Capability =
   | "embed"
   | "sparseEmbed"
@@ -21,7 +21,8 @@ export type Capability =
   | "index"
   | "catalog"
   | "feedback"
-  | "memory";
+  | "memory"
+  | "x-pgrcp";
 
 /** RCP §6: presence means supported. What is built and switched on, and nothing else. */
 export interface Capabilities {
@@ -62,6 +63,8 @@ export interface Capabilities {
   readonly feedback?: Readonly<Record<string, never>>;
   readonly catalog?: { readonly engines: number };
   readonly index?: { readonly writable: boolean; readonly chunking: boolean; readonly contextual?: true };
+  /** Extension methods, by what stands behind `x-pgrcp/`. */
+  readonly "x-pgrcp"?: { readonly methods: readonly string[] };
 }
 
 /** What this server can do, whoever asks. */
@@ -121,6 +124,7 @@ export function advertise(advertised: Advertised, mayAdd: boolean, engines = 0):
     ...(transform && { transform }),
     ...(feedback && { feedback: {} }),
     ...(catalog && { catalog: { engines } }),
+    ...(retrieve && { "x-pgrcp": { methods: ["document"] } }),
     ...(index && { index: { writable: mayAdd, chunking: index.chunking, ...onlyTrue(index, "contextual") } }),
   };
 }

@@ -24,6 +24,7 @@ const GATES = {
   feedback: "feedback",
   "memory/build": "memory",
   "memory/recall": "memory",
+  "x-pgrcp/document": "x-pgrcp",
 } as const satisfies Record<MethodName, string | undefined>;
 
 /** @throws RcpCapabilityError when the method, or an option in its params, is not advertised */

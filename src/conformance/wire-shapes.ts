@@ -188,6 +188,7 @@ const RESULTS = {
   "memory/recall": object({
     clues: list(object({}, { query: text, seedIds: list(text), weight: number })),
   }),
+  "x-pgrcp/document": object({ document: object({ id: text }) }),
 } as const satisfies Record<MethodName, Shape>;
 
 const errorObject = object({ code: integer, message: text });

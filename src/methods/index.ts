@@ -1,5 +1,6 @@
 import type { MethodName } from "../protocol/methods.ts";
 import { catalogList } from "./catalog-list.ts";
+import { document } from "./document.ts";
 import { embed } from "./embed.ts";
 import { feedback } from "./feedback.ts";
 import type { Handler } from "./handler.ts";
@@ -13,7 +14,7 @@ import { rerank } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
 import { shutdown } from "./shutdown.ts";
 
-/** The roster: every method of RCP/1 and what answers it here. Undefined = not built, so never advertised. */
+/** The roster: every method and what answers it here. Undefined = not built, so never advertised. */
 export const HANDLERS = {
   initialize,
   info,
@@ -32,4 +33,5 @@ export const HANDLERS = {
   feedback,
   "memory/build": undefined,
   "memory/recall": undefined,
+  "x-pgrcp/document": document,
 } as const satisfies Record<MethodName, Handler | undefined>;

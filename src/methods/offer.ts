@@ -18,6 +18,7 @@ export interface Offer {
   readonly embed: EmbedLimits;
   readonly rerank: RerankLimits;
   readonly transform: TransformOffer;
+  readonly document: { readonly maxDocIdBytes: number };
 }
 
 /** @param models what is configured beside the embedding model; nothing that needs one is on offer without it */
@@ -65,5 +66,6 @@ export function offerOf(
     embed: limits,
     rerank: limits,
     transform: { ...limits, methods: capabilities.transformMethods },
+    document: limits,
   };
 }

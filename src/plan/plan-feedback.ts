@@ -29,7 +29,7 @@ export interface FeedbackPlan {
 }
 
 /** A hit's id is a document's, and `#n` after it when the document was chunked: n has at most ten digits. */
-const CHUNK_SUFFIX_BYTES = 11;
+export const MAX_HIT_SUFFIX_BYTES = 11;
 
 /**
  * Reads `feedback` params (RCP §7.16). Whether a hit exists is not looked at: one answer for all ids.
@@ -57,7 +57,7 @@ export function planFeedback(params: Params, limits: FeedbackLimits): FeedbackPl
 function planSignal(signal: unknown, path: string, { maxDocIdBytes }: FeedbackLimits): FeedbackSignal {
   if (!isObject(signal)) throw invalidParams({ field: path, detail: "must be an object with a hitId" });
   const hitId = idText(member(signal, "hitId"));
-  const maxBytes = maxDocIdBytes + CHUNK_SUFFIX_BYTES;
+  const maxBytes = maxDocIdBytes + MAX_HIT_SUFFIX_BYTES;
   return {
     hitId: checkIdentifier(hitId, `${path}.hitId`, maxBytes, "limits.maxDocIdBytes and a chunk's number"),
     used: readBoolean(signal, "used", path),

@@ -1,4 +1,4 @@
-/** RCP §7: every method that RCP/1 defines. */
+/** RCP §7: every method that RCP/1 defines, and behind them the one that is this server's own (§6.2). */
 export const METHOD_NAMES = [
   "initialize",
   "info",
@@ -17,6 +17,7 @@ export const METHOD_NAMES = [
   "feedback",
   "memory/build",
   "memory/recall",
+  "x-pgrcp/document",
 ] as const;
 export type MethodName = (typeof METHOD_NAMES)[number];
 

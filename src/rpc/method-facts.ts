@@ -17,7 +17,7 @@ export interface MethodFacts {
 const core: MethodFacts = { kind: "core", credential: "any", capability: undefined };
 const read = (capability: Capability): MethodFacts => ({ kind: "read", credential: "read", capability });
 
-/** What is true of each method of RCP/1, built or not. */
+/** What is true of each method, built or not. */
 export const METHODS: Readonly<Record<MethodName, MethodFacts>> = {
   initialize: core,
   info: core,
@@ -36,4 +36,5 @@ export const METHODS: Readonly<Record<MethodName, MethodFacts>> = {
   feedback: read("feedback"),
   "memory/build": read("memory"),
   "memory/recall": read("memory"),
+  "x-pgrcp/document": read("x-pgrcp"),
 };

@@ -18,6 +18,17 @@ const contextOf = (): Sql => sql`t.contexts ->> c.ordinal`;
 const byNumber = (corpus: Corpus, chunkNos: readonly number[]): Sql =>
   sql`c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement${isIn(corpus)} and c.chunk_no = any(${chunkNos}::int[])`;
 
+/** One row: the number of a live document's chunk. */
+export function chunkOfDocument(corpus: Corpus, docId: string, ordinal: number): Statement<number> {
+  return plannedIn(
+    corpus,
+    compile(
+      sql`select c.chunk_no from pgrcp.chunks c where c.tenant_id = ${corpus.tenantId} and c.corpus = ${corpus.name} and c.placement${isIn(corpus)} and c.doc_id = ${docId} and c.ordinal = ${ordinal} and c.removed_version is null`,
+      (row) => row.chunk_no as number,
+    ),
+  );
+}
+
 /** What a stage after recall needs to know of some chunks, one row each, in no order. */
 export interface ChunkFact<Value> {
   readonly chunkNo: number;

@@ -56,6 +56,7 @@ describe("advertise", () => {
       streaming: {},
       log: { levels: ["debug", "info", "notice", "warning", "error"] },
       ...models,
+      "x-pgrcp": { methods: ["document"] },
       index: { writable: false, chunking: true, contextual: true },
     });
     expect(advertise(everything, true)).toMatchObject({ index: { writable: true } });
@@ -85,6 +86,7 @@ describe("advertise", () => {
       "citations",
       "streaming",
       "log",
+      "x-pgrcp",
     ]);
     const unfiltered = advertise({ ...everything, retrieve: { ...retrieve, filter: undefined } }, true);
     expect(unfiltered).not.toHaveProperty("filter");

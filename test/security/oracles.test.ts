@@ -145,6 +145,18 @@ describe("an answer is the same whether or not a neighbour", () => {
     ),
   );
 
+  test("has a document that is asked for by its id", () =>
+    alike(
+      (b) => b.call("index/add", add([{ id: "theirs", text: "zircon" }])),
+      (a) =>
+        inTurn([
+          () => a.call("x-pgrcp/document", { id: "theirs" }),
+          () => a.call("index/add", add([{ id: "mine", text: "amber" }])),
+          () => a.call("x-pgrcp/document", { id: "theirs#0", unit: "chunk" }),
+          () => a.call("x-pgrcp/document", { id: "mine" }),
+        ]),
+    ));
+
   test("has used an idempotency key, for the same documents or for others", () => {
     const key = { _meta: { idempotencyKey: "key" } };
     return alike(

@@ -75,6 +75,7 @@ const CALLS = {
   "query/transform": { query: "amber", method: "rewrite" },
   "catalog/list": {},
   feedback: { signals: [{ hitId: "plan", helpful: true }] },
+  "x-pgrcp/document": { id: "plan" },
 } as const satisfies Record<Built, object>;
 
 const NAMES = ["tenant", "tenantId", "tenant_id", "X-Tenant-Id", "corpusOwner", "userId", "principal", "subject"];

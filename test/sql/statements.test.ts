@@ -47,7 +47,7 @@ import {
 import { eraseChunks, eraseDocuments } from "../../src/sql/purge.ts";
 import { rewriteDocuments, selectAnswering, selectQuarantined, selectSuspected } from "../../src/sql/quarantine.ts";
 import { lockQuotas, selectKept, selectOwnQuotas } from "../../src/sql/quotas.ts";
-import { chunkDates, chunkPassages, chunkVectors, hitRows } from "../../src/sql/ranked-chunks.ts";
+import { chunkDates, chunkOfDocument, chunkPassages, chunkVectors, hitRows } from "../../src/sql/ranked-chunks.ts";
 import {
   createCursorKey,
   deleteExpiredRankedLists,
@@ -280,6 +280,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-search-graph": ["reader", searchGraph(100)],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
   "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],
+  "recall-chunk-of-document": ["reader", chunkOfDocument(OWN, "it's", 3)],
   "recall-nearest-chunks-own": ["reader", nearestChunks(OWN, NEWEST, VECTOR, {}, 10)],
   "recall-nearest-chunks-own-filtered": ["reader", nearestChunks(OWN, NEWEST, VECTOR, { filter }, 10)],
   "recall-nearest-chunks-moving": ["reader", nearestChunks(MOVING, NEWEST, VECTOR, {}, 10)],

@@ -1,5 +1,6 @@
+import type { Hit } from "../../../src/protocol/wire.ts";
 import { type Call, reading, refusing, unexpectedError } from "./call.ts";
-import { type LiveSession, PLACES, type Tenant } from "./world.ts";
+import { type LiveSession, PLACES, type Place, type Tenant } from "./world.ts";
 
 /** Calls of the core methods, and calls that must be refused whoever sends them. */
 
@@ -53,6 +54,23 @@ export const catalogCall = ({ vault }: Tenant): Call => ({
       if (engines === undefined) return unexpectedError(response);
       const names = engines.map(({ id }) => id);
       return names.every((name) => name === "default" || name === vault) ? [] : ["foreign id: a corpus of another"];
+    }),
+});
+
+/** A whole document by an id, or the answer that there is none: what comes was sent by this tenant, byte for byte. */
+export const documentCall = ({ models }: Tenant, place: Place, id: string): Call => ({
+  kind: "x-pgrcp/document",
+  method: "x-pgrcp/document",
+  credential: "read",
+  params: { id },
+  begin: () =>
+    reading(({ result, error }) => {
+      if (error?.code === -32015) return [];
+      const found = result?.document as Pick<Hit, "chunk" | "meta" | "text"> | undefined;
+      if (found === undefined) return [`foreign error: ${error?.code}`];
+      const sent = models[place].sent(found.chunk.docId, found.meta.v);
+      const isOwn = sent?.text === found.text && JSON.stringify(sent?.meta) === JSON.stringify(found.meta);
+      return isOwn && sent?.id === id ? [] : ["foreign row: a document that this tenant never sent under that id"];
     }),
 });
 

@@ -7,7 +7,7 @@ const KINDS = [
   ...["first page", "later page", "stolen cursor", "in a trajectory"].map((what) => `retrieve ${what}`),
   ...["index/add", "index/delete", "add stolen ids", "delete stolen ids", "initialize", "info", "ping", "shutdown"],
   ...["shutdown of a stolen session", "stolen session", "ended session", "corpus of another", "wrong credential"],
-  ...["keyed add", "keyed repeat", "catalog/list", "feedback"],
+  ...["keyed add", "keyed repeat", "catalog/list", "feedback", "x-pgrcp/document"],
   ...["embed", "rerank", "query/transform", "unbuilt method", "cancel of another's call"],
   ...["(in a batch of five)", "(in an own session)", "(with identity members)"],
 ];

@@ -4,6 +4,7 @@ import type { SeededRandom } from "../seeded-random.ts";
 import type { Call } from "./call.ts";
 import {
   catalogCall,
+  documentCall,
   feedbackCall,
   infoCall,
   initializeCall,
@@ -52,6 +53,8 @@ const KINDS: readonly (readonly [weight: number, make: Maker])[] = [
   [2, (draw) => draw.keyedRepeat()],
   [1, (draw) => draw.ordinary(catalogCall(draw.tenant))],
   [1, (draw) => draw.ordinary(feedbackCall(draw.ids([...draw.ownIds, ...draw.stolenIds])))],
+  [3, (draw) => draw.ordinary(documentCall(draw.tenant, draw.place, draw.random.pick(draw.ownIds)))],
+  [2, (draw) => draw.ordinary(documentCall(draw.tenant, draw.place, draw.random.pick(draw.stolenIds)))],
   [5, (draw) => draw.pinned()],
   [3, (draw) => draw.ownVersion()],
   [3, (draw) => draw.stolenVersion()],
