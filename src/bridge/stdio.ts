@@ -1,10 +1,12 @@
-import { answerBody, refusal, tooLarge } from "./answer-body.ts";
+import { refusal, tooLarge } from "./answer-body.ts";
 import { type Bridge, DRAIN_MS } from "./bridge.ts";
 import type { Caller } from "./running-call.ts";
 
-/** The bridge's client on a pair of pipes (RCP §5.1). */
+/** The bridge's client on a pair of pipes (RCP §5.1; MCP, stdio). */
 export interface StdioOptions {
-  readonly bridge: Bridge;
+  readonly bridge: Pick<Bridge, "isOpen" | "ended" | "close">;
+  /** @returns the line that answers; undefined when none does */
+  readonly answerLine: (line: Uint8Array, caller: Caller) => Promise<string | undefined>;
   /** Lines without their line feeds; undefined for one that was too long to keep. Ends at EOF, or when `stopReading` was called. */
   readonly lines: AsyncIterable<Uint8Array | undefined>;
   readonly stopReading: () => void;
@@ -18,7 +20,7 @@ const MAX_LINES_IN_WORK = 256;
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf);
 
 /** Serves until EOF, `shutdown` or a changed server; every answer is written then. */
-export async function serveStdio({ bridge, lines, stopReading, writeLine }: StdioOptions): Promise<void> {
+export async function serveStdio({ bridge, answerLine, lines, stopReading, writeLine }: StdioOptions): Promise<void> {
   const inWork = new Set<Promise<void>>();
   const caller: Caller = {
     onFrame: async (frame) => {
@@ -26,8 +28,7 @@ export async function serveStdio({ bridge, lines, stopReading, writeLine }: Stdi
     },
   };
   const answer = async (line: Uint8Array | undefined) => {
-    const text =
-      line === undefined ? refusal(tooLarge("a line")) : await answerBody(line, { kind: "line" }, bridge, caller);
+    const text = line === undefined ? refusal(tooLarge("a line")) : await answerLine(line, caller);
     if (text !== undefined) await writeLine(text);
   };
   void bridge.ended.then(stopReading);

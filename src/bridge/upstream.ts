@@ -1,21 +1,25 @@
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import { EventTooLong, readEvents } from "../client/event-stream.ts";
 import { connectionError } from "../client/exchange.ts";
-import { backendUnavailable, invalidParams, RpcError, unknownMethod } from "../protocol/errors.ts";
+import { invalidParams, RpcError, unknownMethod } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
+import {
+  bytesOf,
+  createPoster,
+  isEventStream,
+  linger,
+  MAX_ANSWER_BYTES,
+  type PosterOptions,
+  parseJson,
+  readText,
+  tooLong,
+} from "./https-post.ts";
 import { type Outcome, readOutcome, refused, unusable } from "./outcome.ts";
 import { statusOutcome } from "./status-outcome.ts";
 
 /** The server's side of the bridge: one message is one POST, and every way in which that can end is an outcome. */
 
-export interface UpstreamOptions {
-  /** Of one corpus, as `corpusEndpoint` makes it. */
-  readonly base: URL;
-  /** Certificates in PEM that are trusted instead of the system's. */
-  readonly ca?: Buffer;
-  /** Asked before every request. Undefined sends none. */
-  readonly token: () => Promise<string | undefined>;
+export interface UpstreamOptions extends PosterOptions {
   /** Told in one line when no answer came. */
   readonly say: (line: string) => void;
 }
@@ -43,52 +47,24 @@ export interface Upstream {
   close(): void;
 }
 
-/** A connection that is not there by then, TLS included, will not come. */
-const CONNECT_TIMEOUT_MS = 4_000;
-/** The most of an answer, or of one event, that is kept in memory. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** How long a server may take to end its answer once the bridge has read all that it needs. */
-const LINGER_MS = 1_000;
-
 /** Names that need no escaping in a path. RCP has no others, and an escaped one would not be the body's method. */
 const METHOD = /^[\w.-]+(\/[\w.-]+)*$/;
 
 /** Keeps its connections between calls, until `close`. */
 export function createUpstream({ base, ca, token, say }: UpstreamOptions): Upstream {
-  const isTls = base.protocol === "https:";
-  const agent = isTls
-    ? new https.Agent({ keepAlive: true, rejectUnauthorized: true, ...(ca !== undefined && { ca }) })
-    : new http.Agent({ keepAlive: true });
+  const poster = createPoster({ base, token, ...(ca !== undefined && { ca }) });
 
-  async function post(method: string, body: string, wants: Wants): Promise<http.IncomingMessage> {
-    const bearer = await token();
-    wants.signal.throwIfAborted();
-    const request = (isTls ? https : http).request({
-      agent,
-      hostname: base.hostname.replace(/^\[|\]$/g, ""),
-      port: base.port,
-      method: "POST",
+  const post = (method: string, body: string, { session, signal, events }: Wants) =>
+    poster.post({
       // Not made by URL, which would resolve `..` in it.
       path: `${base.pathname}/${method}`,
       headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-        accept: wants.events ? "application/json, text/event-stream" : "application/json",
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        ...(wants.session !== undefined && { "rcp-session": wants.session }),
+        accept: events ? "application/json, text/event-stream" : "application/json",
+        ...(session !== undefined && { "rcp-session": session }),
       },
+      body,
+      signal,
     });
-    boundConnecting(request, isTls);
-    const abort = () => request.destroy(wants.signal.reason);
-    wants.signal.addEventListener("abort", abort, { once: true });
-    request.once("close", () => wants.signal.removeEventListener("abort", abort));
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
-    request.once("response", resolve).on("error", reject);
-    // Whoever reads the body is told of its loss by the reading.
-    request.once("response", (response) => response.on("error", () => {}));
-    request.end(body);
-    return promise;
-  }
 
   async function attempt(call: UpstreamCall): Promise<Outcome> {
     if (!METHOD.test(call.method)) return refused(unknownMethod());
@@ -125,7 +101,7 @@ export function createUpstream({ base, ca, token, say }: UpstreamOptions): Upstr
       await post("notifications/cancel", body, { session, signal, events: false }).then(linger, () => {});
     },
 
-    close: () => agent.destroy(),
+    close: () => poster.close(),
   };
 }
 
@@ -157,9 +133,6 @@ function encodeRequest(message: object): string {
   }
 }
 
-const isEventStream = ({ statusCode, headers }: http.IncomingMessage): boolean =>
-  statusCode === 200 && /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
-
 async function readStream(response: http.IncomingMessage, { id, onEvent }: UpstreamCall): Promise<Outcome> {
   for await (const event of readEvents(bytesOf(response), MAX_ANSWER_BYTES)) {
     if (event === undefined) {
@@ -172,49 +145,4 @@ async function readStream(response: http.IncomingMessage, { id, onEvent }: Upstr
     if (isObject(params)) await onEvent?.({ kind: "notification", method, params });
   }
   return refused(unusable("the server's stream ended without an answer"));
-}
-
-async function readText(response: http.IncomingMessage): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of bytesOf(response)) {
-    size += piece.length;
-    if (size > MAX_ANSWER_BYTES) throw tooLong();
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
-}
-
-const tooLong = () =>
-  backendUnavailable({ retryable: false, detail: `the server's answer is longer than ${MAX_ANSWER_BYTES} bytes` });
-
-/** Leaves the response open when the reader stops early, so that the connection can be used again. */
-const bytesOf = (response: http.IncomingMessage): AsyncIterable<Uint8Array> =>
-  response.iterator({ destroyOnReturn: false });
-
-/** Lets the answer end by itself for a moment, which keeps the connection. */
-function linger(response: http.IncomingMessage): void {
-  if (response.destroyed) return;
-  const timer = setTimeout(() => response.destroy(), LINGER_MS).unref();
-  response.once("close", () => clearTimeout(timer));
-  response.resume();
-}
-
-function boundConnecting(request: http.ClientRequest, isTls: boolean): void {
-  request.once("socket", (socket) => {
-    if (!socket.connecting) return;
-    const detail = `no connection within ${CONNECT_TIMEOUT_MS} ms`;
-    const timer = setTimeout(() => request.destroy(unusable(detail)), CONNECT_TIMEOUT_MS);
-    const clear = () => clearTimeout(timer);
-    socket.once(isTls ? "secureConnect" : "connect", clear);
-    request.once("close", clear);
-  });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
