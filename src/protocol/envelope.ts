@@ -1,5 +1,6 @@
 import { invalidRequest, parseError, payloadTooLarge, type RpcError } from "./errors.ts";
 import { type Message, readMessage } from "./message.ts";
+import { decodeUtf8 } from "./text.ts";
 
 /** Where a body came in: as a line of stdio (RCP §5.1), or at a path of HTTP (RCP §5.2). */
 export type Place =
@@ -20,10 +21,6 @@ export interface BatchLimit {
   readonly setting?: string;
 }
 
-// Strict: a lenient decoder would turn bad bytes of an id into U+FFFD. With ignoreBOM a byte order mark stays in the text,
-// where JSON.parse refuses it.
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /**
  * Sorts a body into messages (DESIGN rulings 4, 7 and 8). Never throws: what cannot be a request becomes a refusal. A batch over its
  * limit is refused whole and nothing of it runs.
@@ -33,7 +30,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function readEnvelope(body: Uint8Array, place: Place, { maxBatch, setting }: BatchLimit): Envelope {
   let value: unknown;
   try {
-    value = JSON.parse(decoder.decode(body));
+    value = JSON.parse(decodeUtf8(body));
   } catch {
     return refuseAll(parseError());
   }

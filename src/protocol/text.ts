@@ -1,6 +1,12 @@
 /** Facts about strings that the wire rules need. Nothing here changes a string. */
 
 const encoder = new TextEncoder();
+// Strict: a lenient decoder would turn bad bytes into U+FFFD. With ignoreBOM a byte order mark stays in the text, where JSON.parse
+// refuses it.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** @throws TypeError for bytes that are no UTF-8 */
+export const decodeUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 /** Length of a string in UTF-8 bytes; a lone surrogate counts as the 3 bytes of U+FFFD. */
 export const utf8Bytes = (text: string): number => Buffer.byteLength(text, "utf8");

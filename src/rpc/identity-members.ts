@@ -15,6 +15,9 @@ const bareName = (name: string): string =>
     .replaceAll(/[-_]/g, "")
     .replace(/^x(?=tenant)/, "");
 
+/** How an identity that a member's name claims is reported; undefined for a name that claims none. */
+export const identityOf = (name: string): string | undefined => IDENTITY.get(bareName(name));
+
 /**
  * Paths of members that look like an identity, in params and in `_meta`. They are ignored: who calls is known from the token
  * alone (RCP §15.6, DESIGN ruling 9). Each name is listed once a place, however many spellings were sent.

@@ -7,13 +7,23 @@ export interface RequestPath {
   readonly method: string | undefined;
 }
 
-const BASE = /^(?:\/corpora\/([^/]*))?\/rcp(?:\/(.*))?$/s;
+const CORPUS = /^(?:\/corpora\/([^/]*)(?=\/))?(\/.*)$/s;
+const BASE = /^\/rcp(?:\/(.*))?$/s;
+
+/**
+ * Takes the corpus off a path: `/corpora/<name>` before what is asked of it, nothing for the default one.
+ *
+ * @returns undefined where no corpus can have such a name
+ */
+export function parseCorpusPath(path: string): { readonly corpus: CorpusName; readonly rest: string } | undefined {
+  const [, name, rest] = CORPUS.exec(path) ?? [];
+  const corpus = name === undefined ? DEFAULT_CORPUS : parseCorpusName(name);
+  return corpus === undefined || rest === undefined ? undefined : { corpus, rest };
+}
 
 /** `/rcp` is the base of the default corpus, `/corpora/<name>/rcp` of any other. @returns undefined off every base */
 export function parseRequestPath(path: string): RequestPath | undefined {
-  const match = BASE.exec(path);
-  if (match === null) return undefined;
-  const [, name, method] = match;
-  const corpus = name === undefined ? DEFAULT_CORPUS : parseCorpusName(name);
-  return corpus === undefined ? undefined : { corpus, method };
+  const parsed = parseCorpusPath(path);
+  const match = BASE.exec(parsed?.rest ?? "");
+  return parsed === undefined || match === null ? undefined : { corpus: parsed.corpus, method: match[1] };
 }
