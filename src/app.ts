@@ -19,6 +19,7 @@ import { DatabaseSessionStore } from "./db/session-store.ts";
 import { StartupError } from "./db/startup-error.ts";
 import { checkLanguage } from "./environment-checks.ts";
 import { createFetcher } from "./fetch/fetch-text.ts";
+import { ownUrl } from "./http/own-url.ts";
 import { buildHttpServer } from "./http/server.ts";
 import { Pressure } from "./load/pressure.ts";
 import { keepCollecting } from "./maintenance/collect.ts";
@@ -165,9 +166,9 @@ export async function startServer(backends: Backends): Promise<RunningServer> {
   await server.listen({ host: config.server.host, port: config.server.port, backlog: config.server.maxConnections });
   const endCollecting = operator && keepCollecting(operator, config.retention, collectFailed(observe));
   const renewal = firstRun && setInterval(renewTokens(config, observe), RENEW_TOKENS_MS).unref();
-  const url = config.server.publicUrl ?? addressOf(server.server.address() as AddressInfo, config);
+  const url = ownUrl(config.server, server.server.address() as AddressInfo);
   observe({ kind: "listening", url });
-  return { url: `${url.replace(/\/$/, "")}/rcp`, firstRun, close };
+  return { url: `${url}/rcp`, firstRun, close };
 
   async function close(drainMs = 0): Promise<void> {
     clearInterval(renewal);
@@ -205,8 +206,3 @@ const renewTokens = (config: Config, observe: Observe) => (): void => {
     observe({ kind: "internal-error", where: "first-run tokens", error }),
   );
 };
-
-function addressOf({ address, port, family }: AddressInfo, config: Config): string {
-  const host = family === "IPv6" ? `[${address}]` : address;
-  return `${config.server.tls === undefined ? "http" : "https"}://${host}:${port}`;
-}
