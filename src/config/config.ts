@@ -126,6 +126,9 @@ const cors = z
   .strictObject({ origins: z.array(origin).default([]), maxAgeSeconds: z.int().min(0).default(600) })
   .prefault({});
 
+/** Ways in besides RCP itself. */
+const doors = z.strictObject({ rest: z.boolean().default(true) }).prefault({});
+
 const streaming = z.strictObject({ heartbeatMs: milliseconds.default(15_000) }).prefault({});
 
 const feedback = z
@@ -266,6 +269,7 @@ export const configSchema = z.strictObject({
   tenants,
   quotas,
   cors,
+  doors,
   streaming,
   sessions,
   idempotency,

@@ -62,6 +62,15 @@ const WARNINGS: readonly Rule[] = [
   },
   {
     reads: [],
+    find: ({ doors, server }) =>
+      when(
+        doors.rest && server.publicUrl === undefined && (server.behindTls || !isLoopback(server.host)),
+        "server.publicUrl",
+        "unset, so GET /manifest (doors.rest) would have no addresses to name and is not there; say how clients reach this server",
+      ),
+  },
+  {
+    reads: [],
     find: ({ server }) =>
       when(
         server.behindTls && server.trustedProxies.length === 0,

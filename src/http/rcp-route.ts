@@ -24,9 +24,6 @@ export interface RcpRouteParts {
 /** Adds `POST /rcp`, which every RCP target is routed to: body to the dispatcher, its reply to HTTP 200 or 204. */
 export function addRcpRoute(server: FastifyInstance, parts: RcpRouteParts): void {
   const { dispatcher, limits, pace, bodyLimits, streaming } = parts;
-  // The body is read in the handler, as bytes: Fastify's own reader has one limit for all, and its JSON parser strips a byte order
-  // mark and answers errors in its own shape.
-  server.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
   server.post("/rcp", async (request, reply) => {
     const target = readTarget(request.originalUrl);
     if (target.kind !== "rcp") throw new Error("only RCP targets are routed here");

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { restTools } from "../adapters/rest-tools.ts";
 import type { TokenVerifier } from "../auth/verify-token.ts";
 import { addressRanges } from "../config/address-ranges.ts";
 import type { Config } from "../config/config.ts";
@@ -17,9 +18,11 @@ import { headerValues } from "./header-values.ts";
 import { addHealthRoutes } from "./health-route.ts";
 import { addMetadataRoute } from "./metadata-route.ts";
 import { answerClientError, createNodeServer } from "./node-server.ts";
+import { isOwnUrlKnown } from "./own-url.ts";
 import { rateLimits } from "./rate-limit.ts";
 import { addRcpRoute } from "./rcp-route.ts";
 import { resourceMetadata } from "./resource-metadata.ts";
+import { addManifestRoute, addToolRoute } from "./rest-routes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { shedLoad } from "./shed-load.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -41,7 +44,7 @@ export interface HttpServerOptions {
  * The HTTP server, not listening yet: `listen({ host, port })` starts it, `close()` lets what runs finish for up to
  * `server.shutdownGraceMs` and then cuts it off.
  *
- * A request's way: route → rate of its address → authenticate → rate of its principal → load → headers of the body → body → dispatcher.
+ * A call's way: route → rate of its address → authenticate → rate of its principal → load → headers of the body → body → dispatcher.
  */
 export async function buildHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
   const { config, verifier, dispatcher, observe, isReady, draining, pressure } = options;
@@ -52,11 +55,26 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   });
   const isProxy = addressRanges(config.server.trustedProxies);
   const metadata = resourceMetadata(config);
+  const tools = config.doors.rest ? restTools(config) : new Map<string, never>();
+  const isServed = (target: Target): boolean => {
+    switch (target.kind) {
+      case "metadata":
+        return metadata?.documentAt(target.suffix) !== undefined;
+      case "manifest":
+        return config.doors.rest && isOwnUrlKnown(config.server);
+      case "tool":
+        return tools.has(target.name);
+      case "rcp":
+      case "healthz":
+      case "readyz":
+      case "malformed":
+      case "unknown":
+        return true;
+    }
+  };
   const targetOf = (url: string): Target => {
     const target = readTarget(url);
-    return target.kind === "metadata" && metadata?.documentAt(target.suffix) === undefined
-      ? { kind: "unknown" }
-      : target;
+    return isServed(target) ? target : { kind: "unknown" };
   };
   const server = Fastify({
     serverFactory: (listener) => nodeServer.on("request", listener),
@@ -86,18 +104,25 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
   addUnroutedAnswers(server, targetOf);
   addHealthRoutes(server, isReady, draining);
   if (metadata !== undefined) addMetadataRoute(server, metadata, limits.byAddress);
-  await server.register(async (rcp) => {
-    rcp.addHook("onRequest", limits.byAddress);
-    rcp.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, metadata, observe));
-    rcp.addHook("onRequest", limits.byPrincipal);
-    rcp.addHook("onRequest", shedLoad(pressure));
-    rcp.addHook("onRequest", checkBodyHeaders);
-    addRcpRoute(rcp, {
-      dispatcher,
-      limits,
-      pace: config.server,
-      bodyLimits: config.server,
-      streaming: config.capabilities.streaming ? config.streaming : undefined,
+  await server.register(async (authenticated) => {
+    authenticated.addHook("onRequest", limits.byAddress);
+    authenticated.addHook("onRequest", authenticate(verifier, config.auth.jwksCooldownMs, metadata, observe));
+    authenticated.addHook("onRequest", limits.byPrincipal);
+    addManifestRoute(authenticated, { config, tools });
+    await authenticated.register(async (calls) => {
+      calls.addHook("onRequest", shedLoad(pressure));
+      calls.addHook("onRequest", checkBodyHeaders);
+      // A body is read in its handler, as bytes: Fastify's own reader has one limit for all, and its JSON parser strips a byte order
+      // mark and answers errors in its own shape.
+      calls.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
+      addRcpRoute(calls, {
+        dispatcher,
+        limits,
+        pace: config.server,
+        bodyLimits: config.server,
+        streaming: config.capabilities.streaming ? config.streaming : undefined,
+      });
+      addToolRoute(calls, { config, tools, dispatcher, observe });
     });
   });
   return server;
@@ -125,6 +150,8 @@ const MAX_HEADERS = 1_000;
 
 const ALLOW: Partial<Record<Target["kind"], string>> = {
   rcp: "POST, OPTIONS",
+  tool: "POST, OPTIONS",
+  manifest: "GET, HEAD",
   healthz: "GET, HEAD",
   readyz: "GET, HEAD",
   metadata: "GET, HEAD",

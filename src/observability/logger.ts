@@ -10,6 +10,7 @@ const LEVELS = {
   request: "info",
   "token-refused": "warn",
   "identity-ignored": "warn",
+  "identity-refused": "warn",
   "fetch-refused": "warn",
   "rate-limited": "warn",
   "backend-failed": "warn",

@@ -28,6 +28,8 @@ type Happening =
       readonly keyId?: string;
     }
   | { readonly kind: "identity-ignored"; readonly tenant: string; readonly member: string }
+  /** A call that failed to name its token's tenant, through a door that asks for it. `tenant` is the token's. */
+  | { readonly kind: "identity-refused"; readonly tenant: string; readonly member: string }
   | {
       /** How far a body by reference came; the answer does not say. */
       readonly kind: "fetch-refused";

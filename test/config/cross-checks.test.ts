@@ -345,6 +345,7 @@ auth:
     expect.stringMatching(/^auth\.issuers\[0\]\.jwksUri: plain http/),
     expect.stringMatching(/^auth\.combinedTokens: /),
     expect.stringMatching(/^rateLimit\.enabled: off/),
+    expect.stringMatching(/^server\.publicUrl: unset, so GET \/manifest/),
     expect.stringMatching(/^server\.trustedProxies: names nobody/),
   ]);
   expect(configWarnings(await loadText(""))).toEqual([]);

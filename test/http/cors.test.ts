@@ -53,6 +53,33 @@ describe("RCP §5.2, CORS", () => {
     expect(refused).toMatchObject({ status: 401, headers: { "access-control-allow-origin": ORIGIN } });
   });
 
+  test("lets its page read a manifest, too", async () => {
+    const asked = await server.send({
+      method: "OPTIONS",
+      path: "/manifest",
+      headers: [
+        ["origin", ORIGIN],
+        ["access-control-request-method", "GET"],
+        ["access-control-request-headers", "authorization"],
+      ],
+    });
+    const read = await server.send({
+      method: "GET",
+      path: "/manifest",
+      headers: [
+        ["origin", ORIGIN],
+        ["authorization", `Bearer ${token}`],
+      ],
+    });
+
+    // A browser asks for no leave to GET (Fetch §2.2.1), only for the header.
+    expect(asked).toMatchObject({
+      status: 204,
+      headers: { "access-control-allow-headers": expect.stringContaining("authorization") },
+    });
+    expect(read).toMatchObject({ status: 200, headers: { "access-control-allow-origin": ORIGIN } });
+  });
+
   test.each([
     ["null"],
     ["https://app.example.org.evil.example"],
