@@ -69,7 +69,13 @@ describe("an agent with a resolver for tenantId", () => {
   test("is shown no tool with a tenantId to fill", async () => {
     const { tools, tool } = await agent();
 
-    expect(tools.map(({ name }) => name)).toEqual(["retrieve", "retrieve_filtered", "add_document", "delete_document"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "retrieve",
+      "retrieve_filtered",
+      "get_document",
+      "add_document",
+      "delete_document",
+    ]);
     for (const { exposedParams } of tools) expect(exposedParams.map(({ name }) => name)).not.toContain("tenantId");
     expect(tool("retrieve").exposedParams.map(({ name }) => name)).toEqual(["query", "k", "filter"]);
   });
@@ -123,6 +129,23 @@ describe("an agent with a resolver for tenantId", () => {
       "two",
     ]);
     expect(await ids("retrieve_filtered", { lang: "de", year: 2023 })).toEqual([]);
+
+    expect((await call("get_document", { id: "one" })).mapped).toEqual({
+      document: {
+        id: "one",
+        documentId: "one",
+        text: "amber and feldspar",
+        source: "api",
+        title: "Stones",
+        trust: { level: "untrusted", injectionSuspected: false },
+        meta: { title: "Stones", lang: "en", year: 2023, draft: false, published: "2023-05-01" },
+      },
+      error: undefined,
+    });
+    expect(await call("get_document", { id: "three" })).toMatchObject({
+      status: 404,
+      mapped: { document: undefined, error: { code: -32015 } },
+    });
 
     expect(await call("delete_document", { id: "two" })).toMatchObject({ status: 200, mapped: { deleted: 1 } });
     expect(await call("delete_document", { id: "two" })).toMatchObject({ status: 200, mapped: { deleted: 0 } });

@@ -55,6 +55,7 @@ describe("a param that is wrong is 400, named as the tool names it, with what wo
     ["add_document", { text: "x", id: "\u0000" }, "id", /U\+0000/],
     ["add_document", { text: "x", meta: '["zebra"]' }, "meta", /^must be a JSON object/],
     ["add_document", { text: "x", meta: '{"year":"zebra"}' }, "meta.year", /year/],
+    ["get_document", { id: null }, "id", /^is required/],
     ["delete_document", {}, "id", /^is required/],
     ["delete_document", { id: "z".repeat(513) }, "id", /at most 512 bytes/],
     [

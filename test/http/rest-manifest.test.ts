@@ -35,10 +35,10 @@ const namesIn = (text: string) => (JSON.parse(text) as Manifest).tools.map(({ na
 
 describe("GET /manifest", () => {
   test.each<[readonly Credential[], readonly string[]]>([
-    [["read"], ["retrieve", "retrieve_filtered"]],
+    [["read"], ["retrieve", "retrieve_filtered", "get_document"]],
     [["add"], ["add_document"]],
     [["delete"], ["delete_document"]],
-    [CREDENTIALS, ["retrieve", "retrieve_filtered", "add_document", "delete_document"]],
+    [CREDENTIALS, ["retrieve", "retrieve_filtered", "get_document", "add_document", "delete_document"]],
   ])("shows a token of %j the tools that it may use: %j", async (credentials, names) => {
     expect((await manifestFor(...credentials)).tools.map(({ name }) => name)).toEqual(names);
   });
@@ -152,14 +152,14 @@ describe("the door", () => {
 
   test.each([
     [{ retrieve: false }, ["add_document", "delete_document"]],
-    [{ index: false }, ["retrieve", "retrieve_filtered"]],
-    [{ filter: false }, ["retrieve", "add_document", "delete_document"]],
+    [{ index: false }, ["retrieve", "retrieve_filtered", "get_document"]],
+    [{ filter: false }, ["retrieve", "get_document", "add_document", "delete_document"]],
   ])("shows nothing that is switched off: %j", async (capabilities, names) => {
     const of = await startRcpServer({
       config: { capabilities, auth: { combinedTokens: true }, filter: { fields: FIELDS } },
     });
     const { text } = await read(CREDENTIALS, { of });
-    const hidden = ["retrieve", "retrieve_filtered", "add_document", "delete_document"].filter(
+    const hidden = ["retrieve", "retrieve_filtered", "get_document", "add_document", "delete_document"].filter(
       (name) => !names.includes(name),
     );
     const answers = await Promise.all(hidden.map((name) => of.post(`/v1/${name}`, "{}")));

@@ -63,7 +63,7 @@ const FOREIGN: readonly (readonly [string, string, string?])[] = [
   ["its own, and another behind the address after a second ?", `"tenantId":"${A}"`, `?&tenantId=${B}?`],
 ];
 
-describe.each(["retrieve", "add_document", "delete_document"])("%s", (tool) => {
+describe.each(["retrieve", "get_document", "add_document", "delete_document"])("%s", (tool) => {
   test("is 403 with the same bytes for a tenantId that is missing, blank, repeated or not the token's", async () => {
     const plain = await post(`/v1/${tool}`, "{}");
     expect(plain.text).not.toMatch(/tenant-/);
