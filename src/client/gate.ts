@@ -33,6 +33,9 @@ export function checkAdvertised(method: MethodName, params: object, capabilities
   if (capability !== undefined) throw new RcpCapabilityError(method, capability);
 }
 
+export const isAdvertised = (method: MethodName, capabilities: Capabilities): boolean =>
+  missingFor(method, {}, capabilities) === undefined;
+
 function missingFor(method: MethodName, params: object, capabilities: Capabilities): string | undefined {
   const gate = GATES[method];
   if (gate === undefined) return undefined;
@@ -52,6 +55,8 @@ function missingFor(method: MethodName, params: object, capabilities: Capabiliti
       return offers(capability.methods, sent.method) ? undefined : "rerank.methods";
     case "query/transform":
       return offers(capability.methods, sent.method) ? undefined : "transform.methods";
+    case "x-pgrcp/document":
+      return offers(capability.methods ?? [], "document") ? undefined : "x-pgrcp.methods";
     case "graph":
       return offers(capability.ops, sent.op) ? undefined : "graph.ops";
     default:

@@ -5,6 +5,7 @@ import {
   readAccepted,
   readAddResult,
   readDeleteResult,
+  readDocument,
   readEmbedResult,
   readEngines,
   readGraphResult,
@@ -19,6 +20,8 @@ import {
 import type {
   AddResult,
   DeleteResult,
+  DocumentParams,
+  DocumentView,
   EmbedParams,
   EmbedResult,
   Engine,
@@ -177,6 +180,11 @@ export class RcpClient {
 
   async memoryRecall(params: MemoryRecallParams, options: CallOptions = {}): Promise<MemoryRecallResult> {
     return readMemoryRecallResult(await this.#ask("memory/recall", params, options));
+  }
+
+  /** The document that a hit is of, whole or that chunk alone, as it is now (`x-pgrcp/document`). */
+  async document(params: DocumentParams, options: CallOptions = {}): Promise<DocumentView> {
+    return readDocument(await this.#ask("x-pgrcp/document", params, options));
   }
 
   /** Ends the session, if one was opened. */

@@ -6,6 +6,7 @@ import type { Json } from "./exchange.ts";
 import type {
   AddResult,
   DeleteResult,
+  DocumentView,
   EmbedResult,
   Engine,
   GraphResult,
@@ -132,6 +133,12 @@ export function readAddResult({ ids, chunks }: Json, count: number): AddResult {
 export function readDeleteResult({ deleted }: Json): DeleteResult {
   if (typeof deleted !== "number") throw malformed("index/delete answered without a count");
   return { deleted };
+}
+
+export function readDocument({ document }: Json): DocumentView {
+  if (!isObject(document) || typeof document.id !== "string") throw malformed("x-pgrcp/document answered without one");
+  need(isObject(document.chunk) && typeof document.chunk.docId === "string", "a document needs its own id");
+  return document as unknown as DocumentView;
 }
 
 export function readEngines({ engines }: Json): readonly Engine[] {

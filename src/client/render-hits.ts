@@ -114,7 +114,7 @@ function passageOf(hit: RenderableHit, number: number, isLast: boolean): string 
   const label = (name: string, text: string | undefined) =>
     text === undefined ? "" : ` ${name}=${breakTags(quoted(text, MAX_LABEL_CHARACTERS))}`;
   const marks = `${isLast ? " weight=low" : ""}${isSuspected(hit) ? " looks-like-instructions" : ""}`;
-  const head = `[${number}] trust=${levelOf(hit)}${marks}${label("source", source)}${label("title", title)}${label("uri", uri)}`;
+  const head = `[${number}] trust=${levelOf(hit)}${marks}${label("id", String(hit.id))}${label("source", source)}${label("title", title)}${label("uri", uri)}`;
   const lines = breakTags(visibleText(hit.text ?? "")).split("\n");
   return [head, ...lines.map((line) => `| ${line}`)].join("\n");
 }

@@ -133,6 +133,15 @@ export interface GraphResult {
   readonly nextCursor?: string;
 }
 
+/** A document, or a chunk of one, by a hit's id: an extension of this server (RCP §6.2). */
+export interface DocumentParams {
+  readonly id: string;
+  readonly unit?: "document" | "chunk";
+}
+
+/** As a hit would show it that nobody ranked. */
+export type DocumentView = Omit<Hit, "score" | "scores">;
+
 export interface NewDocument {
   /** Makes the call idempotent: the same id replaces the document (RCP §7.10). */
   readonly id?: string;

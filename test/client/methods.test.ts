@@ -134,6 +134,12 @@ const CASES: Readonly<Record<string, Case>> = {
     ask: (rcp) => rcp.memoryRecall({ query: "q", memoryId: "m" }),
     gives: { clues: [{ query: "c", weight: 0.9 }] },
   },
+  "x-pgrcp/document": {
+    params: { id: "a#0", unit: "chunk" },
+    result: { document: HIT },
+    ask: (rcp) => rcp.document({ id: "a#0", unit: "chunk" }),
+    gives: HIT,
+  },
 };
 
 /** Each lacks what its reader asks for. */
@@ -150,10 +156,11 @@ const USELESS: Readonly<Record<string, object>> = {
   feedback: {},
   "memory/build": {},
   "memory/recall": {},
+  "x-pgrcp/document": { document: { id: 7 } },
 };
 
 describe("typed calls", () => {
-  test("there is one for every method of RCP/1", () => {
+  test("there is one for every method", () => {
     expect(Object.keys(CASES).sort()).toEqual([...METHOD_NAMES].sort());
   });
 
@@ -187,6 +194,7 @@ describe("what is not advertised is refused before anything is sent", () => {
     transform: { methods: ["rewrite"] },
     graph: { ops: ["local"] },
     index: { writable: false },
+    "x-pgrcp": { methods: ["other"] },
   };
   const lang = { field: "lang", op: "eq", value: "en" } as const;
 
@@ -200,6 +208,7 @@ describe("what is not advertised is refused before anything is sent", () => {
     ["embed.encodings", (rcp) => rcp.embed({ inputs: ["x"], encoding: "f32-base64" })],
     ["rerank.methods", (rcp) => rcp.rerank({ query: "q", passages: [], method: "llm" })],
     ["transform.methods", (rcp) => rcp.queryTransform({ query: "q", method: "hyde" })],
+    ["x-pgrcp.methods", (rcp) => rcp.document({ id: "a" })],
     ["graph.ops", (rcp) => rcp.graph({ op: "global" })],
     ["retrieve.modes", (rcp) => rcp.retrieve({ query: "q", mode: "sparse" })],
     ["retrieve.fusion", (rcp) => rcp.retrieve({ query: "q", fusion: { method: "convex" } })],

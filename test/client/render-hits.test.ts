@@ -27,10 +27,10 @@ describe("renderHits", () => {
     const { text, citations } = renderHits([hit("a#0", "one\ntwo"), hit("b", "three")], { firstNumber: 4 });
 
     expect(blockOf(text)).toEqual([
-      '[4] trust=trusted source="wiki" title="Title of a#0" uri="https://h/a#0"',
+      '[4] trust=trusted id="a#0" source="wiki" title="Title of a#0" uri="https://h/a#0"',
       "| one",
       "| two",
-      '[5] trust=trusted source="wiki" title="Title of b" uri="https://h/b"',
+      '[5] trust=trusted id="b" source="wiki" title="Title of b" uri="https://h/b"',
       "| three",
     ]);
     expect(citations).toEqual([
