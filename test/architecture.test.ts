@@ -40,6 +40,8 @@ const TABLE = {
 const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
   // The capabilities that a session stores, and the corpus that a path names.
   rpc: ["catalog"],
+  // The corpus that an argument names.
+  adapters: ["catalog"],
   // `token mint` signs what auth verifies, and `token inspect` tells which check fails; `migrate` and `doctor` read the filter
   // fields of the configuration as planning does.
   cli: ["auth", "plan"],
@@ -63,6 +65,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   ioredis: "http",
   pino: "observability",
   "onnxruntime-node": "models",
+  // `pgrcp mcp` needs none: it forwards messages as they are.
+  "@modelcontextprotocol/server": "adapters",
 };
 
 interface Import {

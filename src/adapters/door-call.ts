@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import type { CorpusName } from "../catalog/corpus.ts";
-import type { ErrorData, RpcError } from "../protocol/errors.ts";
+import { type ErrorCode, type ErrorData, RpcError } from "../protocol/errors.ts";
 import type { MethodName } from "../protocol/methods.ts";
 import type { Params } from "../protocol/params.ts";
 import type { Dispatcher } from "../rpc/dispatch.ts";
@@ -15,21 +15,21 @@ export interface DoorCaller {
 }
 
 /** How a call ended, in RCP's own words (RCP §4.2, §4.3). */
-export type DoorOutcome =
-  | { readonly result: Params }
-  | { readonly error: { readonly code: number; readonly message: string; readonly data?: ErrorData } };
+export type DoorOutcome<Result = Params> =
+  | { readonly result: Result }
+  | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly data?: ErrorData } };
 
 /**
  * Makes one RCP call of what came through another door. The dispatcher judges it as it judges RCP's own, but for a session, which
  * these doors do not have.
  */
-export async function callThroughDoor(
+export async function callThroughDoor<Result = Params>(
   dispatcher: Dispatcher,
   { principal, signal, refusal }: DoorCaller,
   corpus: CorpusName,
   method: MethodName,
   params: object,
-): Promise<DoorOutcome> {
+): Promise<DoorOutcome<Result>> {
   const reply = await dispatcher.dispatch({
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })),
     path: { corpus, method },
@@ -43,4 +43,11 @@ export async function callThroughDoor(
   });
   if (reply.kind !== "answer") throw new Error("a call has one answer");
   return JSON.parse(reply.text);
+}
+
+/** @throws RpcError what the call was refused with */
+export function resultOf<Result>(outcome: DoorOutcome<Result>): Result {
+  if ("result" in outcome) return outcome.result;
+  const { code, message, data } = outcome.error;
+  throw new RpcError(code, message, data);
 }

@@ -127,7 +127,7 @@ const cors = z
   .prefault({});
 
 /** Ways in besides RCP itself. */
-const doors = z.strictObject({ rest: z.boolean().default(true) }).prefault({});
+const doors = z.strictObject({ rest: z.boolean().default(true), mcp: z.boolean().default(true) }).prefault({});
 
 const streaming = z.strictObject({ heartbeatMs: milliseconds.default(15_000) }).prefault({});
 

@@ -27,8 +27,8 @@ export function principalOf(request: FastifyRequest): Principal {
 function challenge(hasToken: boolean, metadata: ResourceMetadata | undefined, url: string): string {
   const target = readTarget(url);
   const error = hasToken ? ', error="invalid_token"' : "";
-  const where =
-    metadata === undefined || target.kind !== "rcp" ? "" : `, resource_metadata="${metadata.urlOf(target.base)}"`;
+  const base = target.kind === "rcp" || target.kind === "mcp" ? target.base : undefined;
+  const where = metadata === undefined || base === undefined ? "" : `, resource_metadata="${metadata.urlOf(base)}"`;
   return `Bearer realm="pgrcp"${error}${where}`;
 }
 

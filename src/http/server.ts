@@ -16,6 +16,7 @@ import { trackConnections } from "./connections.ts";
 import { addGracefulClose } from "./graceful-close.ts";
 import { headerValues } from "./header-values.ts";
 import { addHealthRoutes } from "./health-route.ts";
+import { addMcpRoute } from "./mcp-route.ts";
 import { addMetadataRoute } from "./metadata-route.ts";
 import { answerClientError, createNodeServer } from "./node-server.ts";
 import { isOwnUrlKnown } from "./own-url.ts";
@@ -64,6 +65,8 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
         return config.doors.rest && isOwnUrlKnown(config.server);
       case "tool":
         return tools.has(target.name);
+      case "mcp":
+        return config.doors.mcp;
       case "rcp":
       case "healthz":
       case "readyz":
@@ -123,6 +126,7 @@ export async function buildHttpServer(options: HttpServerOptions): Promise<Fasti
         streaming: config.capabilities.streaming ? config.streaming : undefined,
       });
       addToolRoute(calls, { config, tools, dispatcher, observe });
+      addMcpRoute(calls, config, { dispatcher, observe, maxJsonDepth: config.limits.maxJsonDepth });
     });
   });
   return server;
@@ -134,12 +138,14 @@ async function addCors(server: FastifyInstance, { origins, maxAgeSeconds }: Conf
   await server.register(cors, {
     origin: [...origins],
     methods: ["POST"],
-    allowedHeaders: ["authorization", "content-type", "accept", "rcp-session"],
+    allowedHeaders: ["authorization", "content-type", "accept", "rcp-session", ...MCP_HEADERS],
     exposedHeaders: ["retry-after", "ratelimit", "ratelimit-policy", "www-authenticate"],
     maxAge: maxAgeSeconds,
     strictPreflight: false,
   });
 }
+
+const MCP_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 
 const HSTS_SECONDS = 31_536_000;
 
@@ -152,6 +158,7 @@ const ALLOW: Partial<Record<Target["kind"], string>> = {
   rcp: "POST, OPTIONS",
   tool: "POST, OPTIONS",
   manifest: "GET, HEAD",
+  mcp: "POST, OPTIONS",
   healthz: "GET, HEAD",
   readyz: "GET, HEAD",
   metadata: "GET, HEAD",

@@ -8,6 +8,8 @@ export type Target =
   /** Of the REST Connector Protocol. `base` stands before `/manifest`: nothing, or the corpus. */
   | { readonly kind: "manifest"; readonly corpus: CorpusName; readonly base: string }
   | { readonly kind: "tool"; readonly corpus: CorpusName; readonly name: string; readonly query: string }
+  /** The corpus that the path names, if it names one; `base` is the whole path. */
+  | { readonly kind: "mcp"; readonly corpus: CorpusName | undefined; readonly base: string }
   /** The path of a resource, or nothing. */
   | { readonly kind: "metadata"; readonly suffix: string }
   | { readonly kind: "healthz" | "readyz" | "malformed" | "unknown" };
@@ -29,7 +31,7 @@ export function readTarget(target: string): Target {
     return { kind: "metadata", suffix: path.slice(WELL_KNOWN.length) };
   }
   const requestPath = parseRequestPath(path);
-  if (requestPath === undefined) return readRestTarget(path, query.join("?"));
+  if (requestPath === undefined) return readDoorTarget(path, query.join("?"));
   const { method } = requestPath;
   const base = method === undefined ? path : path.slice(0, -`/${method}`.length);
   return { kind: "rcp", path: requestPath, base };
@@ -37,9 +39,10 @@ export function readTarget(target: string): Target {
 
 const TOOLS = "/v1/";
 
-function readRestTarget(path: string, query: string): Target {
+function readDoorTarget(path: string, query: string): Target {
   const { corpus, rest = "" } = parseCorpusPath(path) ?? {};
   if (corpus === undefined) return { kind: "unknown" };
+  if (rest === "/mcp") return { kind: "mcp", corpus: path === rest ? undefined : corpus, base: path };
   if (rest === "/manifest") return { kind: "manifest", corpus, base: path.slice(0, -rest.length) };
   return rest.startsWith(TOOLS) ? { kind: "tool", corpus, name: rest.slice(TOOLS.length), query } : { kind: "unknown" };
 }

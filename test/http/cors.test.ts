@@ -37,7 +37,8 @@ describe("RCP §5.2, CORS", () => {
     expect(headers).toMatchObject({
       "access-control-allow-origin": ORIGIN,
       "access-control-allow-methods": "POST",
-      "access-control-allow-headers": "authorization, content-type, accept, rcp-session",
+      "access-control-allow-headers":
+        "authorization, content-type, accept, rcp-session, mcp-protocol-version, mcp-method, mcp-name",
       "access-control-max-age": "600",
       vary: "Origin",
     });

@@ -43,14 +43,25 @@ describe("RFC 9728 §3, protected resource metadata", () => {
     },
   );
 
-  test.each(["/", "/rcp/", "/rcp/retrieve", "/corpora/Docs/rcp", "/corpora/rcp", "//rcp", "/mcp"])(
-    "is not at %s, where no resource is",
-    async (suffix) => {
-      for (const method of ["GET", "POST", "OPTIONS"]) {
-        expect(await get(`${WELL_KNOWN}${suffix}`, { method })).toMatchObject({ status: 404, text: "" });
-      }
-    },
-  );
+  test.each(["/mcp", "/corpora/docs/mcp"])("names of the MCP door %s the scope for reading alone", async (base) => {
+    const resource = `${PUBLIC}${base}`;
+    expect((await get(`${WELL_KNOWN}${base}`)).body).toEqual({ ...FOUND, resource, scopes_supported: ["rcp:read"] });
+  });
+
+  test.each([
+    "/",
+    "/rcp/",
+    "/rcp/retrieve",
+    "/corpora/Docs/rcp",
+    "/corpora/rcp",
+    "//rcp",
+    "/mcp/",
+    "/corpora/Docs/mcp",
+  ])("is not at %s, where no resource is", async (suffix) => {
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      expect(await get(`${WELL_KNOWN}${suffix}`, { method })).toMatchObject({ status: 404, text: "" });
+    }
+  });
 
   test.each([
     ["HEAD", 200, undefined],
