@@ -6,7 +6,7 @@ const SOURCE = new URL("../src/", import.meta.url).pathname;
 
 /** Which folder may import which, in request order: the table of the style guide. `app` is the files at the top of src. */
 const TABLE = {
-  cli: ["app", "bridge", "client", "conformance", "config", "db", "fetch", "maintenance"],
+  cli: ["app", "bridge", "client", "conformance", "config", "db", "fetch", "hijack", "maintenance"],
   app: "everything",
   bridge: ["client"],
   http: ["adapters", "rpc", "auth", "config", "load"],
@@ -32,6 +32,7 @@ const TABLE = {
   load: [],
   observability: [],
   client: [],
+  hijack: ["conformance"],
   conformance: [],
   protocol: [],
 } as const satisfies Readonly<Record<string, readonly string[] | "everything">>;
@@ -49,7 +50,7 @@ const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
   maintenance: ["plan", "retrieval"],
 };
 
-const PURE: readonly string[] = ["protocol", "catalog", "plan", "sql", "client", "conformance"];
+const PURE: readonly string[] = ["protocol", "catalog", "plan", "sql", "client", "hijack", "conformance"];
 const ORDER = Object.keys(TABLE);
 
 /** Packages that one folder alone may import. */

@@ -117,6 +117,11 @@ export const ENTRIES: readonly Entry[] = [
     summary: "check any RCP server against the rules of RCP/1; without a server, pgrcp itself on a throw-away database",
     load: async () => (await import("./conformance.ts")).registerConformance,
   },
+  {
+    name: "hijack-test",
+    summary: "try to make a server answer with another tenant's data, and print what each trick came to",
+    load: async () => (await import("./hijack-test.ts")).registerHijackTest,
+  },
 ];
 
 const EXIT_CODE_HELP = `
