@@ -82,6 +82,9 @@ describe("GET /manifest", () => {
     const { text } = await read(["read"], { path: "/corpora/docs/manifest" });
 
     expect((JSON.parse(text) as Manifest).tools[0]?.url).toBe(`${PUBLIC}/corpora/docs/v1/retrieve`);
+    const token = await server.token({ corpora: "*" });
+    await server.post("/corpora/docs/v1/retrieve", '{"tenantId":"acme","query":"x"}', { token });
+    expect(server.observations.at(-1)).toMatchObject({ kind: "request", corpus: "docs", code: 0 });
   });
 
   test("is refused for a corpus that the token does not name, and tells of no other whether it is there", async () => {
