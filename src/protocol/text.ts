@@ -1,6 +1,5 @@
 /** Facts about strings that the wire rules need. Nothing here changes a string. */
 
-const encoder = new TextEncoder();
 // Strict: a lenient decoder would turn bad bytes into U+FFFD. With ignoreBOM a byte order mark stays in the text, where JSON.parse
 // refuses it.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -16,8 +15,16 @@ export const isWellFormed = (text: string): boolean => text.isWellFormed();
 
 export const hasNul = (text: string): boolean => text.includes("\u0000");
 
-/** Compares by UTF-8 bytes, as Postgres does under `collate "C"`. UTF-16 order differs above U+FFFF. */
+/** Compares well-formed texts by their UTF-8 bytes, as Postgres does under `collate "C"`. UTF-16 order differs above U+FFFF. */
 export function compareUtf8(a: string, b: string): number {
-  if (a === b) return 0;
-  return Buffer.compare(encoder.encode(a), encoder.encode(b));
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const unit = a.charCodeAt(at);
+    const other = b.charCodeAt(at);
+    if (unit !== other) return utf8Rank(unit) - utf8Rank(other);
+  }
+  return a.length - b.length;
 }
+
+/** Surrogates stand for what comes after all that one unit stands for. */
+const utf8Rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
