@@ -37,8 +37,8 @@ function toWire(value: SqlValue): string | Buffer | null {
  */
 const parsed = new WeakMap<pg.Connection, Map<string, readonly Column[]>>();
 
-/** What a connection keeps parsed and planned at most: each takes some ten to a hundred kB of the database's memory. */
-const MAX_NAMES = 200;
+/** What a connection keeps parsed and planned at most: each takes some 50 to 200 kB of the database's memory. */
+const MAX_NAMES = 64;
 
 /** "cached plan must not change result type", among others: a table has changed since the statement was parsed. */
 const HAS_OTHER_COLUMNS = "0A000";

@@ -274,7 +274,7 @@ insert into pgrcp.documents (tenant_id, corpus, doc_id, added_version, source, i
       ]);
     expect(await database.read("reader", accessTo("a"), [numbered(1), names], limits())).toEqual([
       [{ n: 1 }],
-      [{ n: 200 }],
+      [{ n: 64 }],
     ]);
     await database.close();
   });
