@@ -108,6 +108,11 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import("./connect.ts")).registerConnect,
   },
   {
+    name: "mcp",
+    summary: "be an MCP server on stdio that forwards to a server over https",
+    load: async () => (await import("./mcp.ts")).registerMcp,
+  },
+  {
     name: "eval",
     summary: "measure retrieval quality on a BEIR-style folder",
     load: async () => (await import("./eval.ts")).registerEval,
