@@ -68,6 +68,10 @@ const OWNERS: Readonly<Record<string, string>> = {
   "onnxruntime-node": "models",
   // `pgrcp mcp` needs none: it forwards messages as they are.
   "@modelcontextprotocol/server": "adapters",
+  ai: "client",
+  "@langchain/core/documents": "client",
+  "@langchain/core/retrievers": "client",
+  "@langchain/core/tools": "client",
 };
 
 interface Import {

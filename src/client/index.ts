@@ -19,6 +19,7 @@ export {
   type RenderOptions,
   renderHits,
   type Treatment,
+  type TrustOptions,
 } from "./render-hits.ts";
 export { type BoundValue, type Resolver, type Resolvers, UnresolvedParamError } from "./resolvers.ts";
 export { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";

@@ -16,11 +16,17 @@ export interface RenderableHit {
 /** `last`: after all others, and marked. `leave-out`: counted, and not shown. */
 export type Treatment = "keep" | "last" | "leave-out";
 
-export interface RenderOptions {
-  /** What becomes of passages that nobody vouches for. */
+export interface TrustOptions {
+  /** What becomes of passages that nobody vouches for; `last` when absent. */
   readonly untrusted?: Treatment;
-  /** What becomes of passages in which the server saw instructions to a model. That it saw none proves nothing (RCP §15.2). */
+  /**
+   * What becomes of passages in which the server saw instructions to a model; `leave-out` when absent. That it saw none proves
+   * nothing (RCP §15.2).
+   */
   readonly injectionSuspected?: Treatment;
+}
+
+export interface RenderOptions extends TrustOptions {
   /** Most tokens of the whole text. Passages that do not fit are left out whole. */
   readonly tokenBudget?: number;
   /** Your model's count; an estimate that errs on the large side when absent. */
@@ -60,10 +66,7 @@ const TRUST_LEVELS: readonly unknown[] = ["trusted", "community", "untrusted"] s
 export function renderHits(hits: readonly RenderableHit[], options: RenderOptions = {}): RenderedHits {
   const { tokenBudget = Number.POSITIVE_INFINITY, countTokens = estimateTokens, firstNumber = 1 } = options;
   const boundary = freshBoundary();
-  const treated = hits.map((hit) => ({ hit, treatment: treatmentOf(hit, options) }));
-  const shown = (["keep", "last"] as const).flatMap((wanted) =>
-    treated.filter(({ treatment }) => treatment === wanted).map(({ hit }) => ({ hit, isLast: wanted === "last" })),
-  );
+  const shown = sortByTrust(hits, options);
   const byTrust = hits.length - shown.length;
 
   const compose = (passages: readonly string[]): string =>
@@ -82,6 +85,17 @@ export function renderHits(hits: readonly RenderableHit[], options: RenderOption
   return { text: compose(passages), citations, leftOut };
 }
 
+/** @returns the hits that are to be shown, each kind in the order that it came in */
+export function sortByTrust<SomeHit extends RenderableHit>(
+  hits: readonly SomeHit[],
+  options: TrustOptions,
+): { readonly hit: SomeHit; readonly isLast: boolean }[] {
+  const treated = hits.map((hit) => ({ hit, treatment: treatmentOf(hit, options) }));
+  return (["keep", "last"] as const).flatMap((wanted) =>
+    treated.filter(({ treatment }) => treatment === wanted).map(({ hit }) => ({ hit, isLast: wanted === "last" })),
+  );
+}
+
 const freshBoundary = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -90,7 +104,7 @@ const levelOf = ({ trust }: RenderableHit): TrustLevel =>
 const isSuspected = ({ trust }: RenderableHit): boolean => trust?.injectionSuspected === true;
 
 /** The harsher one where both are said of a hit. */
-function treatmentOf(hit: RenderableHit, options: RenderOptions): Treatment {
+function treatmentOf(hit: RenderableHit, options: TrustOptions): Treatment {
   const { untrusted = "last", injectionSuspected = "leave-out" } = options;
   const said = [levelOf(hit) === "untrusted" ? untrusted : "keep", isSuspected(hit) ? injectionSuspected : "keep"];
   return (["leave-out", "last"] as const).find((one) => said.includes(one)) ?? "keep";

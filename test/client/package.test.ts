@@ -44,6 +44,37 @@ describe("the import graph of the client", () => {
   });
 });
 
+describe("each adapter", () => {
+  const { exports, peerDependencies, peerDependenciesMeta } = z
+    .object({
+      exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
+      peerDependencies: z.record(z.string(), z.string()),
+      peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.literal(true) })),
+    })
+    .parse(JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")));
+
+  test.each([
+    ["openai", []],
+    ["anthropic", []],
+    ["ai-sdk", ["ai"]],
+    ["langchain", ["@langchain/core"]],
+  ])("%s imports at run time no package but its own, which is an optional peer: %j", (name, packages) => {
+    const entry = exports[`./client/${name}`];
+    const built = typeof entry === "object" ? entry.default : "";
+    const source = path.join(ROOT, built.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
+
+    const imported = [...graphFrom(source).values()].flat();
+
+    const packageOf = (target: string) =>
+      target
+        .split("/")
+        .slice(0, target.startsWith("@") ? 2 : 1)
+        .join("/");
+    expect([...new Set(imported.map(packageOf))]).toEqual(packages);
+    for (const one of packages) expect([peerDependencies[one], peerDependenciesMeta[one]]).not.toContain(undefined);
+  });
+});
+
 describe("the bundle of the client", () => {
   let code: string;
   beforeAll(async () => {

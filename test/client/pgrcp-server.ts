@@ -8,7 +8,7 @@ import type { TokenClaims } from "../support/test-issuer.ts";
 
 /** pgrcp itself, with two tenants that have a document of the same id each. */
 
-const FIELDS = { lang: "keyword", team: "keyword", year: "int" } as const;
+const FIELDS = { lang: "keyword", team: "keyword", topic: "keyword", year: "int" } as const;
 
 const DOCUMENTS = {
   acme: [
