@@ -185,6 +185,12 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
     },
   );
 
+  test("an argument that claims an identity is logged by its name, and never with its value", async () => {
+    server.observations.length = 0;
+    await search(client, { tenant_id: "globex" });
+    expect(server.observations).toEqual([{ kind: "identity-ignored", tenant: "acme", member: "tenantId" }]);
+  });
+
   test("a tenant that a message or its _meta names changes nothing", async () => {
     const plain = idsOf(await search(client, {}));
     const hijacked = await client.callTool({

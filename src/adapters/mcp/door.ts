@@ -49,7 +49,7 @@ export async function answerMcp(
     return refused(-32600, `A message nests at most ${maxJsonDepth} levels deep (limits.maxJsonDepth)`);
   const server = mcpServer({
     corpus: asked.corpus,
-    credentials: asked.principal.credentials,
+    principal: asked.principal,
     observe,
     call: async (corpus, method, params) => resultOf(await callThroughDoor(dispatcher, asked, corpus, method, params)),
   });

@@ -8,13 +8,14 @@ import {
   Server,
   type Tool,
 } from "@modelcontextprotocol/server";
-import type { Credential } from "../../auth/principal.ts";
+import type { Principal } from "../../auth/principal.ts";
 import type { Capabilities } from "../../catalog/advertise.ts";
 import { DEFAULT_CORPUS } from "../../catalog/corpus.ts";
 import type { Observe } from "../../observability/observation.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/params.ts";
 import { programVersion } from "../../protocol/program-version.ts";
+import { identityMembers } from "../../rpc/identity-members.ts";
 import { internalError } from "../../rpc/response.ts";
 import { documentTemplate, parseDocumentUri } from "./document-uri.ts";
 import { type FoundDocument, fetch, offersDocuments } from "./fetch.ts";
@@ -32,7 +33,7 @@ const INSTRUCTIONS =
 
 /** What one request to the MCP server is about. */
 export interface McpCall extends ToolCall {
-  readonly credentials: ReadonlySet<Credential>;
+  readonly principal: Principal;
   readonly observe: Observe;
 }
 
@@ -55,7 +56,7 @@ export function mcpServer(call: McpCall): Server {
   return server;
 }
 
-const mayRead = ({ credentials }: McpCall): boolean => credentials.has("read");
+const mayRead = ({ principal }: McpCall): boolean => principal.credentials.has("read");
 
 const capabilitiesOf = async ({ corpus = DEFAULT_CORPUS, call }: McpCall): Promise<Capabilities> =>
   (await call<{ readonly capabilities: Capabilities }>(corpus, "info", {})).capabilities;
@@ -72,8 +73,9 @@ async function listTools(call: McpCall): Promise<Tool[]> {
 /** What RCP refuses is a result that a model can mend its call by, and no failure of the protocol. */
 async function runTool(name: string, given: Params, call: McpCall): Promise<CallToolResult> {
   const tool = TOOLS.get(name);
-  if (tool === undefined)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No such tool: there are ${[...TOOLS.keys()].join(", ")}`);
+  if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "No such tool: ask for tools/list");
+  const tenant = call.principal.tenantId;
+  for (const member of identityMembers(given)) call.observe({ kind: "identity-ignored", tenant, member });
   try {
     return await tool.run(given, call);
   } catch (error) {
