@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { isPrivateChannel } from "../client/endpoint.ts";
 import { Lab } from "../hijack/lab.ts";
-import { RCP_TRICKS } from "../hijack/rcp-tricks.ts";
-import { REST_TRICKS } from "../hijack/rest-tricks.ts";
 import { countOf, type Finding, runTricks } from "../hijack/run-tricks.ts";
+import { TRICKS } from "../hijack/tricks.ts";
 import { readToken, wholeNumber } from "./client-options.ts";
 import { CommandFailure, ExitCode } from "./exit.ts";
 import { visibleLine } from "./terminal-text.ts";
@@ -61,7 +60,7 @@ async function hijackTest(options: HijackOptions): Promise<void> {
   try {
     await checkReachable(lab, url);
     const tell = json === true ? () => {} : (finding: Finding) => process.stdout.write(`${lineOf(finding)}\n`);
-    const findings = await runTricks([...RCP_TRICKS, ...REST_TRICKS], lab, tell);
+    const findings = await runTricks(TRICKS, lab, tell);
     process.stdout.write(json === true ? `${JSON.stringify({ findings }, undefined, 2)}\n` : summaryOf(findings));
     process.exitCode = exitCodeOf(findings, options);
   } finally {

@@ -99,16 +99,20 @@ export class Lab {
    * Judges an answer that must be what the tenant gets anyway, or a refusal. A corpus that changes meanwhile is asked once more.
    *
    * @param ask sends the trick
+   * @param own sends the same without it
    */
-  async sameAsOwn(ask: () => Promise<Answer>, own: () => Promise<Answer> = () => this.own()): Promise<Outcome> {
+  async sameAsOwn(
+    ask: () => Promise<Answer>,
+    own: () => Promise<Answer> = () => this.own(),
+    print: (answer: Answer) => string = printsOf,
+  ): Promise<Outcome> {
     for (let tries = 0; tries < 3; tries++) {
       const before = await own();
       const answer = await ask();
       if (answer.result === undefined) return refusal(answer);
       const after = await own();
-      const prints = [before, answer, after].map(printsOf);
-      if (prints[0] !== prints[2]) continue;
-      return prints[1] === prints[0]
+      if (print(before) !== print(after)) continue;
+      return print(answer) === print(before)
         ? held("what the tenant gets without it")
         : hijacked("other passages than its own");
     }

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Lab } from "../../src/hijack/lab.ts";
-import { RCP_TRICKS } from "../../src/hijack/rcp-tricks.ts";
-import { REST_TRICKS } from "../../src/hijack/rest-tricks.ts";
 import { type Finding, runTricks } from "../../src/hijack/run-tricks.ts";
+import { TRICKS } from "../../src/hijack/tricks.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { mutantPatches, predicateSites } from "../support/isolation/mutants.ts";
 import { copySource, type Patch } from "../support/isolation/source-copy.ts";
@@ -37,7 +36,7 @@ async function findingsOn({ url }: Subject): Promise<readonly Finding[]> {
   const [token, otherToken] = await Promise.all([A, B].map(tokenOf));
   const lab = new Lab({ url, token: token ?? "", otherTenant: B, otherToken, query: QUERY, timeoutMs: 30_000 });
   try {
-    return await runTricks([...RCP_TRICKS, ...REST_TRICKS], lab);
+    return await runTricks(TRICKS, lab);
   } finally {
     lab.close();
   }
