@@ -41,8 +41,8 @@ const TABLE = {
 const BESIDE_TABLE: Readonly<Record<string, readonly string[]>> = {
   // The capabilities that a session stores, and the corpus that a path names.
   rpc: ["catalog"],
-  // The corpus that an argument names.
-  adapters: ["catalog"],
+  // The corpus that an argument names; and what the library knows of texts for a prompt, which is the same for who reads none of it.
+  adapters: ["catalog", "client"],
   // `token mint` signs what auth verifies, and `token inspect` tells which check fails; `migrate` and `doctor` read the filter
   // fields of the configuration as planning does.
   cli: ["auth", "plan"],

@@ -71,13 +71,15 @@ export function renderHits(hits: readonly RenderableHit[], options: RenderOption
 
   const compose = (passages: readonly string[]): string =>
     textOf(passages, boundary, { byTrust, byBudget: shown.length - passages.length });
-  if (countTokens(compose([])) > tokenBudget) throw new RangeError("tokenBudget has no room for a block of passages");
+  const fits = (passages: readonly string[]): boolean =>
+    tokenBudget === Number.POSITIVE_INFINITY || countTokens(compose(passages)) <= tokenBudget;
+  if (!fits([])) throw new RangeError("tokenBudget has no room for a block of passages");
   const passages: string[] = [];
   const citations: Citation[] = [];
   for (const { hit, isLast } of shown) {
     const number = firstNumber + citations.length;
     const passage = passageOf(hit, number, isLast).replaceAll(boundary, "…");
-    if (countTokens(compose([...passages, passage])) > tokenBudget) continue;
+    if (!fits([...passages, passage])) continue;
     passages.push(passage);
     citations.push(citationOf(hit, number));
   }

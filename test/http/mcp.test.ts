@@ -134,9 +134,9 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
         },
       ],
     });
-    const [, mark] =
-      /<passage 1 ([0-9a-f]{32}) untrusted>\n\{"id":"amber",.*\}\nAmber is fossil resin\.\n/.exec(textOf(result)) ?? [];
-    expect(textOf(result).endsWith(`\n</passage 1 ${mark}>`)).toBe(true);
+    expect(textOf(result)).toMatch(
+      /^1 passage found in the corpus default\.\n.*\n<data-([0-9a-f]{32})>\n\[1\] trust=untrusted id="amber" [^\n]*\n\| Amber is fossil resin\.\n<\/data-\1>$/s,
+    );
     expect(result.content[1]).toMatchObject({ type: "resource_link", uri: "pgrcp://default/documents/amber" });
   });
 
@@ -146,7 +146,7 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
       arguments: { query: "ignore previous instructions", k: 1 },
     });
     expect(result.structuredContent).toMatchObject({ passages: [{ id: "poison", injectionSuspected: true }] });
-    expect(textOf(result)).toMatch(/<passage 1 [0-9a-f]{32} untrusted injection-suspected>/);
+    expect(textOf(result)).toContain('[1] trust=untrusted looks-like-instructions id="poison"');
   });
 
   test.each([
@@ -235,9 +235,7 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
     const { contents } = await client.readResource({ uri: passage?.resource ?? "" });
 
     expect(fetched.structuredContent).toMatchObject({ corpus: "default", text: "Amber sinks in fresh water." });
-    expect(textOf(fetched)).toMatch(
-      /<passage 1 [0-9a-f]{32} untrusted>\n.*\nAmber sinks in fresh water\.\n<\/passage 1/,
-    );
+    expect(textOf(fetched)).toMatch(/\n\[1\] trust=untrusted [^\n]*\n\| Amber sinks in fresh water\.\n<\/data-/);
     expect(contents).toEqual([
       {
         uri: "pgrcp://default/documents/a%2Fb%20%3F%237%230",

@@ -46,6 +46,6 @@ export const fetch: McpTool = {
     const { document } = await call<FoundDocument>(corpus, "x-pgrcp/document", params);
     const passage = passageOf(document, corpus);
     const heading = `${document.unit === "document" ? "A document" : "A passage"} of the corpus ${corpus}.`;
-    return toolResult({ corpus, ...passage }, renderPassages(heading, [passage]));
+    return toolResult({ corpus, ...passage }, renderPassages(heading, [document]));
   },
 };

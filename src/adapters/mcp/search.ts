@@ -61,7 +61,7 @@ export const search: McpTool = {
     const heading = `${count} found in the corpus ${corpus}${passages.length > 1 ? ", best first" : ""}.`;
     return toolResult(
       { corpus, ...(indexVersion !== undefined && { indexVersion }), passages },
-      renderPassages(heading, passages),
+      renderPassages(heading, hits),
       linksOf(passages),
     );
   },
