@@ -1,5 +1,5 @@
 import type { CallOptions } from "./caller.ts";
-import { isAdvertised } from "./gate.ts";
+import { isAdvertised, serverMaxK } from "./gate.ts";
 import type { RcpClient } from "./rcp-client.ts";
 import { type RenderOptions, renderHits } from "./render-hits.ts";
 import { Bindings, type BoundValue, type Resolvers, UnresolvedParamError } from "./resolvers.ts";
@@ -10,7 +10,6 @@ import {
   type Render,
   SEARCH_PARAMS,
   searchTool,
-  serverMaxK,
   type ToolAnswer,
   type ToolDefinition,
 } from "./tool-definitions.ts";

@@ -107,3 +107,8 @@ const part = (capabilities: Capabilities, name: string): Capabilities | undefine
 /** True where nothing is asked for, or nothing is known of what is on offer. */
 const offers = (offered: unknown, asked: unknown): boolean =>
   asked === undefined || asked === null || !Array.isArray(offered) || offered.includes(asked);
+
+/** The most passages a server gives, as far as it says. */
+export function serverMaxK({ retrieve }: Capabilities): number {
+  return isObject(retrieve) && typeof retrieve.maxK === "number" ? retrieve.maxK : Number.POSITIVE_INFINITY;
+}

@@ -1,5 +1,4 @@
 import { ErrorCode } from "../protocol/errors.ts";
-import { isObject } from "../protocol/params.ts";
 import type { Hit, RetrieveResult } from "../protocol/wire.ts";
 import type { CallOptions } from "./caller.ts";
 import { RcpCallError } from "./errors.ts";
@@ -8,7 +7,7 @@ import type { RcpClient } from "./rcp-client.ts";
 import type { Citation, RenderableHit } from "./render-hits.ts";
 import type { BoundValue } from "./resolvers.ts";
 import type { FilterParam, ToolParam } from "./tool-params.ts";
-import type { AddResult, Capabilities, DeleteResult, DocumentView, NewDocument } from "./types.ts";
+import type { AddResult, DeleteResult, DocumentView, NewDocument } from "./types.ts";
 
 /** What each tool is and does, whoever fills its params. */
 
@@ -68,11 +67,6 @@ export function searchTool(filters: readonly FilterParam[], maxK: number, render
 
 /** The names that `searchTool` gives its params beside the filter fields. */
 export const SEARCH_PARAMS = ["query", "k"] as const;
-
-/** The most passages a server gives, as far as it says. */
-export function serverMaxK({ retrieve }: Capabilities): number {
-  return isObject(retrieve) && typeof retrieve.maxK === "number" ? retrieve.maxK : Number.POSITIVE_INFINITY;
-}
 
 /** @param within the bound filter fields: a document that they would keep out of a search is not found */
 export function fetchTool(within: readonly FilterParam[], render: Render): ToolDefinition {

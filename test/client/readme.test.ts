@@ -56,7 +56,9 @@ async function run(code: string): Promise<string> {
 function locate(name: string): string {
   const [, adapter] = /^pgrcp\/client(?:\/(.+))?$/.exec(name) ?? [name, name];
   if (!name.startsWith("pgrcp/")) return import.meta.resolve(name);
-  return path.join(ROOT, "src/client", adapter === undefined ? "index.ts" : `adapters/${adapter}.ts`);
+  if (adapter === undefined || adapter === "federation")
+    return path.join(ROOT, "src/client", adapter ?? "", "index.ts");
+  return path.join(ROOT, "src/client/adapters", `${adapter}.ts`);
 }
 
 test("a streamed retrieve with a typed filter", async () => {
@@ -84,6 +86,12 @@ test("a loop with OpenAI's client", async () => {
   expect(JSON.stringify(model.requests[1]?.body)).toContain("Row level security keeps tenants apart.");
 });
 
+test("several servers, of which one is not there", async () => {
+  const printed = await run(program("new Federation("));
+  expect(printed).toContain("| Row level security keeps tenants apart.");
+  expect(printed).toContain("{ fusion: 'rrf', engines: [ 'docs' ] } [ 'wiki' ]");
+});
+
 test("there is no other program in the section", () => {
-  expect(programs).toHaveLength(4);
+  expect(programs).toHaveLength(5);
 });
