@@ -300,6 +300,7 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
 
     expect(tools.map(({ name }) => name)).toEqual(["search", "fetch"]);
     expect(JSON.stringify(tools.map(({ inputSchema }) => inputSchema))).not.toContain("corpus");
+    await expect(docs.callTool({ name: "list_corpora", arguments: {} })).rejects.toMatchObject({ code: -32602 });
     expect(idsOf(await search(docs, { query: "basalt" }))).toEqual(["basalt"]);
     expect(await search(docs, { corpus: "default" })).toMatchObject({ isError: true });
     expect(await docs.readResource({ uri: "pgrcp://docs/documents/basalt" })).toMatchObject({

@@ -8,10 +8,10 @@ interface Catalog {
   readonly _meta?: { readonly notes: readonly string[] };
 }
 
-/** `catalog/list`, on the base path: elsewhere the path has chosen. */
+/** `catalog/list`. */
 export const listCorpora: McpTool = {
-  define({ catalog }, corpus) {
-    if (catalog === undefined || corpus !== undefined) return undefined;
+  define({ catalog }) {
+    if (catalog === undefined) return undefined;
     return {
       title: "List corpora",
       description: "Names the corpora that can be searched, with the language of their texts.",
