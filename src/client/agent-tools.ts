@@ -63,6 +63,8 @@ export interface AgentToolOptions<Context, Names extends string> {
   readonly resolvers?: Resolvers<Context, Names>;
   /** What resolvers read, or what gives it at the time of each call. */
   readonly context?: Context | (() => Context | Promise<Context>);
+  /** Bound params that have to be filter fields: without them, a name that the server does not advertise confines nothing. */
+  readonly confine?: readonly NoInfer<Names>[];
   /** Tools that write, each with the client whose token may. None unless given. */
   readonly write?: { readonly add?: ClientSource<Names>; readonly delete?: ClientSource<Names> };
   readonly render?: Omit<RenderOptions, "firstNumber">;
@@ -77,19 +79,23 @@ export interface AgentToolOptions<Context, Names extends string> {
  *
  * A bound filter field confines `fetch_document`, too: a document without that value is not found.
  *
- * @throws TypeError for a resolver that is no function, or tools that write beside a bound filter field, which could not confine them
+ * @throws TypeError for a resolver that is no function, for a name in `confine` that is no bound filter field, and for tools that write
+ *   beside a bound filter field, which could not confine them
  * @throws UnresolvedParamError where `client` is chosen by what was resolved, and that has no value now
  */
 export async function createAgentTools<Context = undefined, const Names extends string = never>(
   options: AgentToolOptions<Context, Names>,
 ): Promise<readonly AgentTool[]> {
-  const { client, write = {}, maxK = 20, logger = () => {} } = options;
+  const { client, confine = [], write = {}, maxK = 20, logger = () => {} } = options;
   const bindings = new Bindings<Context>(options.resolvers ?? {}, options.context as Context);
   const reader = typeof client === "function" ? await client(withoutPrototype(await bindings.resolve())) : client;
   const { capabilities } = reader.serverInfo ?? (await reader.info());
 
   const filters = filterParams(capabilities, SEARCH_PARAMS);
   const within = filters.filter(({ name }) => bindings.has(name));
+  const unknown = confine.filter((one) => !within.some(({ name }) => name === one));
+  if (unknown.length > 0)
+    throw new TypeError(`these confine nothing, as bound filter fields would: ${unknown.join(", ")}`);
   if (within.length > 0 && (write.add ?? write.delete) !== undefined)
     throw new TypeError("tools that write cannot be confined by a filter field: bind none, or ask for none of them");
 

@@ -118,7 +118,7 @@ export class Caller {
     options.signal?.throwIfAborted();
     const endsAt = performance.now() + (options.deadlineMs ?? Number.POSITIVE_INFINITY);
     const policy = { ...this.#retry, ...options.retry };
-    let token = await this.#token(false);
+    let token = await inTime(this.#token(false), endsAt, options);
     let retried = 0;
     let reopened = false;
     let refreshed = false;
@@ -131,12 +131,12 @@ export class Caller {
         const code = error instanceof RcpCallError ? error.code : undefined;
         if (code === ErrorCode.NotInitialized && !reopened && method !== "initialize") {
           reopened = true;
-          await this.#reopen(session, options);
+          await inTime(this.#reopen(session), endsAt, options);
           continue;
         }
         if (error instanceof RcpCallError && error.httpStatus === 401 && !refreshed) {
           refreshed = true;
-          const fresh = await this.#token(true);
+          const fresh = await inTime(this.#token(true), endsAt, options);
           if (fresh !== token) {
             token = fresh;
             continue;
@@ -158,13 +158,12 @@ export class Caller {
   }
 
   /** One initialize for all the calls that found the same session gone. */
-  async #reopen(lost: string | undefined, options: CallOptions): Promise<void> {
+  async #reopen(lost: string | undefined): Promise<void> {
     if (this.#session !== lost) return;
     this.#opening ??= this.initialize({}).finally(() => {
       this.#opening = undefined;
     });
     await this.#opening;
-    options.signal?.throwIfAborted();
   }
 
   async #send(call: OutgoingCall, credentials: Credentials, endsAt: number, { signal, deadlineMs }: CallOptions) {
@@ -190,6 +189,21 @@ export class Caller {
         sendCancel(methodUrl(this.#base, "notifications/cancel"), id, headers);
       throw error;
     }
+  }
+}
+
+/** For what has no deadline of its own: a token's source, and an `initialize` that other calls wait for, too. */
+async function inTime<T>(work: Promise<T>, endsAt: number, { signal, deadlineMs }: CallOptions): Promise<T> {
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal?.reason);
+  const timer =
+    deadlineMs === undefined ? undefined : setTimeout(() => reject(timedOut(deadlineMs)), endsAt - performance.now());
+  signal?.addEventListener("abort", stop);
+  try {
+    return await Promise.race([work, left]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
   }
 }
 

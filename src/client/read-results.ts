@@ -19,14 +19,14 @@ import type {
 } from "./types.ts";
 
 /**
- * Results from what a server answered: what a caller cannot do without is looked at, the rest is taken as typed.
- * Each throws an RcpTransportError with the fault `malformed`.
+ * Results from what a server answered: what a caller cannot do without is looked at, the rest is taken as typed. What is
+ * counted by the request has to be as many. Each throws an RcpTransportError with the fault `malformed`.
  */
 
-const malformed = (detail: string) => new RcpTransportError("malformed", detail, false);
+const without = (what: string) => new RcpTransportError("malformed", `the answer has no ${what} of any use`, false);
 
-function need(isThere: boolean, detail: string): void {
-  if (!isThere) throw malformed(detail);
+function need(isThere: boolean, what: string): void {
+  if (!isThere) throw without(what);
 }
 
 const isStrings = (value: unknown): value is string[] =>
@@ -35,22 +35,22 @@ const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((one) => typeof one === "number");
 
 export function readServerInfo(result: Json): ServerInfo {
-  need(result.protocolVersion === PROTOCOL_VERSION, "the server speaks another protocol version");
-  need(isObject(result.server), "the server did not name itself");
-  need(isObject(result.capabilities), "the server named no capabilities");
+  need(result.protocolVersion === PROTOCOL_VERSION, "protocolVersion");
+  need(isObject(result.server), "server");
+  need(isObject(result.capabilities), "capabilities");
   return result as unknown as ServerInfo;
 }
 
 export function readRetrieveResult(result: Json): RetrieveResult {
-  checkHits(result.hits, "retrieve answered without hits");
+  checkHits(result.hits);
   return result as unknown as RetrieveResult;
 }
 
-function checkHits(hits: unknown, absent: string): void {
-  if (!Array.isArray(hits)) throw malformed(absent);
+function checkHits(hits: unknown): void {
+  if (!Array.isArray(hits)) throw without("hits");
   for (const hit of hits as readonly Partial<Hit>[]) {
-    need(typeof hit?.id === "string" && typeof hit.score === "number", "a hit needs an id and a score");
-    need(typeof hit.chunk?.docId === "string", "a hit needs the id of its document");
+    need(typeof hit?.id === "string" && typeof hit.score === "number", "id and score of a hit");
+    need(typeof hit.chunk?.docId === "string", "chunk of a hit");
   }
 }
 
@@ -70,12 +70,12 @@ export function readProgress(params: Json): Progress | undefined {
 /** RCP §7.3.1: a blob of another length than the dimension says is refused. */
 export function readEmbedResult(result: Json, count: number): EmbedResult {
   const { vectors, encoding, dimension } = result;
-  if (!Array.isArray(vectors) || vectors.length !== count) throw malformed("embed must answer a vector for each input");
+  if (!Array.isArray(vectors) || vectors.length !== count) throw without("vectors");
   if (encoding === "f32-base64") {
-    if (typeof dimension !== "number") throw malformed("encoded vectors need their dimension");
+    if (typeof dimension !== "number") throw without("dimension");
     return { vectors: vectors.map((blob) => decodeVector(blob, dimension)), dimension };
   }
-  if (!vectors.every(isNumbers)) throw malformed("a vector is a list of numbers");
+  if (!vectors.every(isNumbers)) throw without("vectors");
   return { vectors, ...(typeof dimension === "number" && { dimension }) };
 }
 
@@ -84,9 +84,9 @@ function decodeVector(blob: unknown, dimension: number): Float32Array {
   try {
     binary = atob(String(blob));
   } catch {
-    throw malformed("an encoded vector is base64");
+    throw without("vectors");
   }
-  need(binary.length === 4 * dimension, "an encoded vector has four bytes for each dimension");
+  need(binary.length === 4 * dimension, "vectors");
   const view = new DataView(Uint8Array.from(binary, (byte) => byte.charCodeAt(0)).buffer);
   return Float32Array.from({ length: dimension }, (_, index) => view.getFloat32(4 * index, true));
 }
@@ -94,71 +94,71 @@ function decodeVector(blob: unknown, dimension: number): Float32Array {
 export function readSparseResult(result: Json, count: number): SparseResult {
   const { sparse } = result;
   const isVector = (one: unknown) => isObject(one) && isNumbers(one.indices) && isNumbers(one.values);
-  need(Array.isArray(sparse) && sparse.length === count && sparse.every(isVector), "a sparse vector for each text");
+  need(Array.isArray(sparse) && sparse.length === count && sparse.every(isVector), "sparse");
   return result as unknown as SparseResult;
 }
 
 export function readMultiVectorResult(result: Json, count: number): MultiVectorResult {
   const { matrices, dimension } = result;
   const isMatrix = (one: unknown) => Array.isArray(one) && one.every(isNumbers);
-  need(Array.isArray(matrices) && matrices.length === count && matrices.every(isMatrix), "a matrix for each input");
-  need(typeof dimension === "number", "matrices need their dimension");
+  need(Array.isArray(matrices) && matrices.length === count && matrices.every(isMatrix), "matrices");
+  need(typeof dimension === "number", "dimension");
   return result as unknown as MultiVectorResult;
 }
 
 export function readRerankResult(result: Json, count: number): RerankResult {
   const { scores, order } = result;
-  need(isNumbers(scores) && scores.length === count, "rerank must answer a score for each passage");
-  need(order === undefined || isNumbers(order), "the order is a list of indices");
+  need(isNumbers(scores) && scores.length === count, "scores");
+  need(order === undefined || isNumbers(order), "order");
   return result as unknown as RerankResult;
 }
 
 export function readTransformResult(result: Json): TransformResult {
-  need(isStrings(result.queries), "query/transform answered without queries");
+  need(isStrings(result.queries), "queries");
   return result as unknown as TransformResult;
 }
 
 export function readGraphResult(result: Json): GraphResult {
-  if (result.hits !== undefined) checkHits(result.hits, "the hits are a list");
+  if (result.hits !== undefined) checkHits(result.hits);
   for (const name of ["communities", "followups", "nodes", "edges"])
-    need(result[name] === undefined || Array.isArray(result[name]), `${name} are a list`);
+    need(result[name] === undefined || Array.isArray(result[name]), name);
   return result as unknown as GraphResult;
 }
 
 export function readAddResult({ ids, chunks }: Json, count: number): AddResult {
-  if (!isStrings(ids) || ids.length !== count) throw malformed("index/add must answer one id for each document");
+  if (!isStrings(ids) || ids.length !== count) throw without("ids");
   return { ids, ...(typeof chunks === "number" && { chunks }) };
 }
 
 export function readDeleteResult({ deleted }: Json): DeleteResult {
-  if (typeof deleted !== "number") throw malformed("index/delete answered without a count");
+  if (typeof deleted !== "number") throw without("deleted");
   return { deleted };
 }
 
 export function readDocument({ document }: Json): DocumentView {
-  if (!isObject(document) || typeof document.id !== "string") throw malformed("x-pgrcp/document answered without one");
-  need(isObject(document.chunk) && typeof document.chunk.docId === "string", "a document needs its own id");
+  if (!isObject(document) || typeof document.id !== "string") throw without("document");
+  need(isObject(document.chunk) && typeof document.chunk.docId === "string", "chunk of the document");
   return document as unknown as DocumentView;
 }
 
 export function readEngines({ engines }: Json): readonly Engine[] {
-  if (!Array.isArray(engines)) throw malformed("catalog/list answered without engines");
-  for (const engine of engines) need(isObject(engine) && typeof engine.id === "string", "an engine needs an id");
+  if (!Array.isArray(engines)) throw without("engines");
+  for (const engine of engines) need(isObject(engine) && typeof engine.id === "string", "id of an engine");
   return engines;
 }
 
 export function readAccepted({ accepted }: Json): number {
-  if (typeof accepted !== "number") throw malformed("feedback answered without a count");
+  if (typeof accepted !== "number") throw without("accepted");
   return accepted;
 }
 
 export function readMemoryBuildResult(result: Json): MemoryBuildResult {
-  need(typeof result.memoryId === "string", "memory/build answered without an id");
+  need(typeof result.memoryId === "string", "memoryId");
   return result as unknown as MemoryBuildResult;
 }
 
 export function readMemoryRecallResult(result: Json): MemoryRecallResult {
-  need(Array.isArray(result.clues), "memory/recall answered without clues");
-  if (result.hits !== undefined) checkHits(result.hits, "the hits are a list");
+  need(Array.isArray(result.clues), "clues");
+  if (result.hits !== undefined) checkHits(result.hits);
   return result as unknown as MemoryRecallResult;
 }

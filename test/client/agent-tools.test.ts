@@ -208,6 +208,17 @@ describe("a bound param", () => {
     expect(sent()).toEqual([]);
   });
 
+  test("that has to confine must be a filter field of the server", async () => {
+    const { client, sent } = await serve();
+    const resolvers = { lang: () => "en", team: () => "sales" };
+
+    await expect(createAgentTools({ client, resolvers, confine: ["lang"] })).resolves.toHaveLength(2);
+    await expect(createAgentTools({ client, resolvers, confine: ["lang", "team"] })).rejects.toThrow("team");
+    // @ts-expect-error year is not bound
+    await expect(createAgentTools({ client, resolvers, confine: ["year"] })).rejects.toThrow(TypeError);
+    expect(sent()).toEqual([]);
+  });
+
   test("confines fetch_document, and cannot confine what writes", async () => {
     const { client } = await serve();
     const tools = async (lang: string) =>

@@ -63,6 +63,32 @@ describe("a deadline", () => {
   });
 });
 
+describe("what a call waits for beside its own answer", () => {
+  const never = () => new Promise<string>(() => {});
+
+  test("is a token, within the deadline and until the signal", async () => {
+    const server = await serve(() => undefined);
+    const rcp = client(server, { token: never });
+    const abort = new AbortController();
+
+    await expect(rcp.ping({ deadlineMs: 50 })).rejects.toMatchObject({ fault: "timeout" });
+    const answer = rcp.ping({ signal: abort.signal });
+    abort.abort(new Error("enough"));
+    await expect(answer).rejects.toThrow("enough");
+    expect(server.calls).toHaveLength(0);
+  });
+
+  test("is a session that others open, too, within the deadline", async () => {
+    const server = await serve((call, response) => {
+      if (call.body.method !== "initialize") sendError(call, response, -32001);
+    });
+
+    const answer = client(server, { timeoutMs: 600_000 }).retrieve({ query: "q" }, { deadlineMs: 2_000 });
+
+    await expect(answer).rejects.toMatchObject({ fault: "timeout" });
+  });
+});
+
 describe("in a session, a call that is left is cancelled by its id", () => {
   const cancelOf = (server: RcpServer) => server.calls.find(({ path }) => path === "/rcp/notifications/cancel");
 

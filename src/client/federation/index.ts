@@ -2,7 +2,6 @@ import { ErrorCode } from "../../protocol/errors.ts";
 import { isObject } from "../../protocol/params.ts";
 import { Caller, type RcpClientOptions, type TokenSource } from "../caller.ts";
 import { RcpCallError, RcpCapabilityError, RcpTransportError } from "../errors.ts";
-import { timedOut } from "../exchange.ts";
 import { isAdvertised, serverMaxK } from "../gate.ts";
 import type { RetrieveParams } from "../types.ts";
 import { type EngineHit, readEngineHits } from "./engine-hit.ts";
@@ -159,11 +158,9 @@ export class Federation {
   async #turn({ entry, caller }: Engine, call: EngineCall): Promise<Turn> {
     const { id: engine, weight = 1, required = false } = entry;
     try {
-      return await inTime(call, async () => {
-        const list = await ask(entry, caller, call);
-        if (typeof list === "string") return { kind: "skipped", engine, reason: list };
-        return { kind: "answered", list: { engine, weight, ...list } };
-      });
+      const list = await ask(entry, caller, call);
+      if (typeof list === "string") return { kind: "skipped", engine, reason: list };
+      return { kind: "answered", list: { engine, weight, ...list } };
     } catch (error) {
       if (call.signal.aborted) throw call.signal.reason;
       if (error instanceof RcpCapabilityError) return { kind: "skipped", engine, reason: error.capability };
@@ -205,18 +202,6 @@ async function ask(
   const hits = readEngineHits(await caller.call({ method: "retrieve", params: sent, isIdempotent }, left()));
   const floor = isObject(capabilities.retrieve) ? capabilities.retrieve.scoreFloor : undefined;
   return { hits, scoreFloor: typeof floor === "number" ? floor : undefined };
-}
-
-/** Whatever an engine's own client waits for, such as a token. */
-async function inTime<Result>({ endsAt }: EngineCall, work: () => Promise<Result>): Promise<Result> {
-  const ms = Math.max(0, endsAt - performance.now());
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(timedOut(Math.round(ms))), ms);
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** RCP §12: an engine that gave no answer is away, or late. Undefined for what is no failure of an engine. */
