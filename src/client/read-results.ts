@@ -42,17 +42,21 @@ export function readServerInfo(result: Json): ServerInfo {
 }
 
 export function readRetrieveResult(result: Json): RetrieveResult {
-  checkHits(result.hits);
-  return result as unknown as RetrieveResult;
+  return { ...result, hits: readHits(result.hits) } as unknown as RetrieveResult;
 }
 
-function checkHits(hits: unknown): void {
+/** RCP §7.7: an id may be a number, which counts as its digits (§16.3); a hit that names no document is one of its own. */
+function readHits(hits: unknown): readonly Hit[] {
   if (!Array.isArray(hits)) throw without("hits");
-  for (const hit of hits as readonly Partial<Hit>[]) {
-    need(typeof hit?.id === "string" && typeof hit.score === "number", "id and score of a hit");
-    need(typeof hit.chunk?.docId === "string", "chunk of a hit");
-  }
+  return hits.map((hit: unknown) => {
+    const { id, score, chunk = { docId: String(id), index: 0 } } = isObject(hit) ? hit : {};
+    need((typeof id === "string" || typeof id === "number") && typeof score === "number", "id and score of a hit");
+    need(isObject(chunk) && typeof chunk.docId === "string", "chunk of a hit");
+    return { ...(hit as object), id: String(id), chunk } as unknown as Hit;
+  });
 }
+
+const readOptionalHits = (hits: unknown) => hits !== undefined && { hits: readHits(hits) };
 
 /** @returns undefined for a frame that says nothing */
 export function readProgress(params: Json): Progress | undefined {
@@ -119,10 +123,9 @@ export function readTransformResult(result: Json): TransformResult {
 }
 
 export function readGraphResult(result: Json): GraphResult {
-  if (result.hits !== undefined) checkHits(result.hits);
   for (const name of ["communities", "followups", "nodes", "edges"])
     need(result[name] === undefined || Array.isArray(result[name]), name);
-  return result as unknown as GraphResult;
+  return { ...result, ...readOptionalHits(result.hits) } as unknown as GraphResult;
 }
 
 export function readAddResult({ ids, chunks }: Json, count: number): AddResult {
@@ -159,6 +162,5 @@ export function readMemoryBuildResult(result: Json): MemoryBuildResult {
 
 export function readMemoryRecallResult(result: Json): MemoryRecallResult {
   need(Array.isArray(result.clues), "clues");
-  if (result.hits !== undefined) checkHits(result.hits);
-  return result as unknown as MemoryRecallResult;
+  return { ...result, ...readOptionalHits(result.hits) } as unknown as MemoryRecallResult;
 }

@@ -333,3 +333,17 @@ describe("answers that are not answers", () => {
     await expect(client(server).ping()).rejects.toMatchObject({ fault: "status", detail: "HTTP status 404" });
   });
 });
+
+test("§7.7 hits of other servers may have numbers for ids and name no document", async () => {
+  const hits = [
+    { id: 7, score: 2 },
+    { id: "a#1", score: 1, chunk: { docId: "a", index: 1 } },
+  ];
+  const read = await client(await serve((call, response) => sendResult(call, response, { hits }))).retrieve({
+    query: "q",
+  });
+  expect(read.hits.map(({ id, chunk }) => [id, chunk.docId])).toEqual([
+    ["7", "7"],
+    ["a#1", "a"],
+  ]);
+});
