@@ -44,6 +44,13 @@ describe("the import graph of the client", () => {
   });
 });
 
+test("a federation has an entry point of its own, with as little behind it", () => {
+  const graph = graphFrom(path.join(ROOT, "src/client/federation/federation.ts"));
+  const folders = [...graph.keys()].map((file) => path.relative(path.join(ROOT, "src"), path.dirname(file)));
+  expect([...new Set(folders)].sort()).toEqual(["client", "client/federation", "protocol"]);
+  expect([...graph.values()].flat()).toEqual([]);
+});
+
 describe("each adapter", () => {
   const { exports, peerDependencies, peerDependenciesMeta } = z
     .object({

@@ -1,7 +1,8 @@
-import { RcpClient } from "../../src/client/index.ts";
+import { type NewDocument, RcpClient } from "../../src/client/index.ts";
 import { CachedCorpusStore } from "../../src/db/cached-corpus-store.ts";
 import { HANDLERS } from "../../src/methods/index.ts";
 import { filterFields } from "../../src/plan/filter-fields.ts";
+import { compile, sql } from "../../src/sql/sql.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { type RcpServer, startRcpServer } from "../support/rcp-server.ts";
 import type { TokenClaims } from "../support/test-issuer.ts";
@@ -24,6 +25,8 @@ export interface Pgrcp {
   readonly server: RcpServer;
   readonly url: string;
   client(tenant: Tenant, credentials?: TokenClaims["credentials"]): Promise<RcpClient>;
+  /** Makes a corpus like the tenant's first one, and adds documents to it. */
+  addCorpus(tenant: Tenant, corpus: string, documents: readonly NewDocument[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,6 +44,13 @@ export async function startPgrcp(): Promise<Pgrcp> {
   for (const tenant of ["acme", "rival"] as const) await (await client(tenant, ["add"])).indexAdd(DOCUMENTS[tenant]);
   return {
     ...{ server, url, client },
+    async addCorpus(tenant, corpus, documents) {
+      const text = sql`insert into pgrcp.corpora (tenant_id, corpus, language, model_identity, dimension, screening)
+select tenant_id, ${corpus}, language, model_identity, dimension, screening from pgrcp.corpora where tenant_id = ${tenant} and corpus = 'default'`;
+      await opened.admin.query(compile(text, (row) => row));
+      const token = await server.token({ tenant, credentials: ["add"] });
+      await new RcpClient({ url, corpus, token }).indexAdd(documents);
+    },
     async close() {
       await server.close();
       await opened.close();

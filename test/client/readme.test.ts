@@ -10,6 +10,7 @@ import { type Pgrcp, startPgrcp } from "./pgrcp-server.ts";
 /** The README's programs for `pgrcp/client`, run as they stand there. */
 
 const ROOT = new URL("../../", import.meta.url).pathname;
+const manifest = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
 const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
 const section = readme.slice(readme.indexOf("## TypeScript: `pgrcp/client`")).split(/\n## /, 1)[0] ?? "";
 const programs = [...section.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code ?? "");
@@ -54,11 +55,9 @@ async function run(code: string): Promise<string> {
 }
 
 function locate(name: string): string {
-  const [, adapter] = /^pgrcp\/client(?:\/(.+))?$/.exec(name) ?? [name, name];
   if (!name.startsWith("pgrcp/")) return import.meta.resolve(name);
-  if (adapter === undefined || adapter === "federation")
-    return path.join(ROOT, "src/client", adapter ?? "", "index.ts");
-  return path.join(ROOT, "src/client/adapters", `${adapter}.ts`);
+  const built: string = manifest.exports[name.replace("pgrcp", ".")].default;
+  return path.join(ROOT, built.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
 }
 
 test("a streamed retrieve with a typed filter", async () => {
@@ -86,10 +85,10 @@ test("a loop with OpenAI's client", async () => {
   expect(JSON.stringify(model.requests[1]?.body)).toContain("Row level security keeps tenants apart.");
 });
 
-test("several servers, of which one is not there", async () => {
-  const printed = await run(program("new Federation("));
-  expect(printed).toContain("| Row level security keeps tenants apart.");
-  expect(printed).toContain("{ fusion: 'rrf', engines: [ 'docs' ] } [ 'wiki' ]");
+test("two engines asked as one, of which one is away", async () => {
+  const printed = await run(program("federate("));
+  expect(printed).toContain("rls handbook 1");
+  expect(printed).toContain("[ { engine: 'wiki', code: -32010 } ]");
 });
 
 test("there is no other program in the section", () => {

@@ -1,41 +1,91 @@
-import { isObject } from "../../protocol/params.ts";
+import { isObject, member, type Params } from "../../protocol/params.ts";
 
-/** An engine of a federation (RCP §16.1). */
-export interface EngineEntry {
-  /** Tags its hits. */
+/** The engines of a federation as a file of JSON or YAML holds them (RCP §16.1). Who reads the file parses it. */
+export interface FederationRegistry {
+  readonly engines: readonly RegisteredEngine[];
+}
+
+export interface RegisteredEngine {
+  /** Names the engine in hits, notes and errors. */
   readonly id: string;
-  /** Its base URL, ending in `/rcp`. */
+  /** The server's base URL, ending in `/rcp`. */
   readonly url: string;
-  /** Scales what it contributes; 1 when absent. */
+  readonly transport?: "http";
+  readonly corpus?: string;
+  /** Which of the tokens given to `federate` goes there. The token itself has no place in a file. */
+  readonly token?: string;
+  /** How much its ranks count; 1 when absent. */
   readonly weight?: number;
-  /** Its failure is the failure of the whole. */
+  /** True: without its answer there is none. */
   readonly required?: boolean;
+  /** Its own deadline, where that is sooner than what the call leaves. */
+  readonly deadlineMs?: number;
 }
 
-/**
- * Reads a registry as RCP §16.1 has it in `rcp.json`: `{ engines: [{ id, transport: "http", url, weight?, required? }] }`. What a
- * member means that is not named there is not asked.
- *
- * @throws TypeError naming the engine by its place
- */
-export function readRegistry(registry: unknown): EngineEntry[] {
-  const engines = isObject(registry) ? registry.engines : undefined;
-  if (!Array.isArray(engines)) throw new TypeError("a registry must be an object with a list of engines");
-  const entries = engines.map(readEntry);
-  if (new Set(entries.map(({ id }) => id)).size < entries.length)
-    throw new TypeError("each engine of a registry must have an id of its own");
-  return entries;
+/** `priority` is for clients that choose one engine of the same file. */
+const MEMBERS = ["id", "url", "transport", "corpus", "token", "weight", "required", "deadlineMs", "priority"];
+const MAX_WEIGHT = 1_000;
+const MAX_DEADLINE_MS = 2 ** 31 - 1;
+
+const must = (place: string, what: string) => new TypeError(`${place} must be ${what}`);
+
+/** An engine's id or an aggregator's identity: it stands in notes, errors and other people's paths. */
+export const isEngineId = (value: unknown): value is string =>
+  typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,63}$/.test(value);
+export const ENGINE_ID = "1 to 64 letters, digits, dots, underscores or hyphens, the first a letter or digit";
+
+/** @throws TypeError that names the place, such as `engines[1].url`, and no value */
+export function readRegistry(registry: unknown): readonly RegisteredEngine[] {
+  const engines = isObject(registry) ? member(registry, "engines") : undefined;
+  if (!Array.isArray(engines) || engines.length === 0) throw must("engines", "a list of at least one engine");
+  const ids = new Set<string>();
+  return engines.map((entry: unknown, index) => {
+    const engine = readEngine(entry, `engines[${index}]`);
+    if (ids.has(engine.id)) throw must(`engines[${index}].id`, "another than the ids before it");
+    ids.add(engine.id);
+    return engine;
+  });
 }
 
-function readEntry(engine: unknown, index: number): EngineEntry {
-  const refuse = (detail: string) => new TypeError(`engines[${index}] ${detail}`);
-  if (!isObject(engine)) throw refuse("must be an object");
-  const { id, transport, url, weight, required } = engine;
-  if (typeof id !== "string" || id === "") throw refuse("must have an id");
-  if (transport !== "http") throw refuse("must have the transport http: no process can be started from here");
-  if (typeof url !== "string") throw refuse("must have a url");
-  if (weight !== undefined && !(typeof weight === "number" && weight > 0 && Number.isFinite(weight)))
-    throw refuse("must have a weight above 0, or none");
-  if (required !== undefined && typeof required !== "boolean") throw refuse("must be required or not: true or false");
-  return { id, url, ...(weight !== undefined && { weight }), ...(required !== undefined && { required }) };
+function readEngine(entry: unknown, place: string): RegisteredEngine {
+  if (!isObject(entry)) throw must(place, "an object");
+  const stray = Object.keys(entry).findIndex((name) => !MEMBERS.includes(name));
+  if (stray >= 0) throw new TypeError(`member ${stray + 1} of ${place} is none of ${MEMBERS.join(", ")}`);
+  const id = read(entry, "id", place, isEngineId, ENGINE_ID);
+  const url = read(entry, "url", place, isText, "the base URL of a server");
+  if (id === undefined) throw must(`${place}.id`, ENGINE_ID);
+  read(entry, "transport", place, (value) => value === "http", "http: no process is started from here");
+  if (url === undefined) throw must(`${place}.url`, "the base URL of a server");
+  const corpus = read(entry, "corpus", place, isText, "the name of a corpus");
+  const token = read(entry, "token", place, isText, "the name of a token");
+  const weight = read(entry, "weight", place, isWeight, `a number above 0, at most ${MAX_WEIGHT}`);
+  const required = read(entry, "required", place, isBoolean, "true or false");
+  const deadlineMs = read(entry, "deadlineMs", place, isDeadline, `milliseconds from 1 to ${MAX_DEADLINE_MS}`);
+  return {
+    ...{ id, url },
+    ...(corpus !== undefined && { corpus }),
+    ...(token !== undefined && { token }),
+    ...(weight !== undefined && { weight }),
+    ...(required !== undefined && { required }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  };
 }
+
+/** An own member; null counts as absent, as in every RCP document. */
+function read<T>(
+  entry: Params,
+  name: string,
+  place: string,
+  is: (value: unknown) => value is T,
+  what: string,
+): T | undefined {
+  const value = member(entry, name);
+  if (value === undefined || is(value)) return value;
+  throw must(`${place}.${name}`, what);
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== "";
+const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+const isWeight = (value: unknown): value is number => typeof value === "number" && value > 0 && value <= MAX_WEIGHT;
+const isDeadline = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_DEADLINE_MS;

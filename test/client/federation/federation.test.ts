@@ -1,233 +1,358 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type EngineEntry, Federation, type FederationOptions } from "../../../src/client/federation/index.ts";
-import { RcpCallError, renderHits } from "../../../src/client/index.ts";
-import { type Pgrcp, startPgrcp } from "../pgrcp-server.ts";
-import { type Answer, type RcpServer, sendError, sendResult, startRcpServer } from "../rcp-server.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { type EngineFailure, type FederationOptions, federate } from "../../../src/client/federation/federation.ts";
+import { heldUntil } from "../../support/held-until.ts";
+import {
+  type Answer,
+  type RcpServer,
+  type ReceivedCall,
+  sendError,
+  sendResult,
+  startRcpServer,
+} from "../rcp-server.ts";
+
+/** Federations over real HTTP whose engines answer as each test says. */
 
 const servers: RcpServer[] = [];
-afterAll(async () => {
-  await Promise.all(servers.map((server) => server.close()));
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-/** An engine of another make: numbers for ids, and of a hit no more than RCP asks for. */
-async function engine(retrieve: Answer, retrieveCapability: object | null = {}, name = "other"): Promise<RcpServer> {
-  const capabilities = retrieveCapability === null ? { graph: {} } : { retrieve: retrieveCapability };
-  const server = await startRcpServer((call, response, request) =>
-    call.body.method === "info"
-      ? sendResult(call, response, { protocolVersion: 1, server: { name, version: "1" }, capabilities })
-      : retrieve(call, response, request),
-  );
+async function serve(answer: Answer): Promise<RcpServer> {
+  const server = await startRcpServer(answer);
   servers.push(server);
   return server;
 }
 
-const gives =
-  (...hits: object[]): Answer =>
+const MINUTE = 60_000;
+/** Of a call that is left: its own deadline would end it, too, a minute later. */
+const BEFORE_ITS_END = { timeout: MINUTE / 2 };
+const hit = (id: string) => ({ id, score: 1, text: id });
+/** An engine that says what it offers; the rest is its own. */
+const engine = (answer: Answer, capabilities: object = { retrieve: {} }): Promise<RcpServer> =>
+  serve((call, response, request) =>
+    call.body.method === "info"
+      ? sendResult(call, response, { protocolVersion: 1, server: { name: "s", version: "1" }, capabilities })
+      : answer(call, response, request),
+  );
+const finding =
+  (...ids: string[]): Answer =>
   (call, response) =>
-    sendResult(call, response, { hits });
-const hangs: Answer = () => undefined;
-const refuses =
+    sendResult(call, response, { hits: ids.map(hit) });
+const failing =
   (code: number): Answer =>
   (call, response) =>
-    sendError(call, response, code);
+    sendError(call, response, code, { detail: "SECRET", retryable: false });
+const hanging: Answer = () => undefined;
 
-const federate = (engines: readonly EngineEntry[], more: Partial<FederationOptions> = {}) =>
-  new Federation({ engines, client: { retry: { retries: 0 } }, ...more });
-/** As long as an engine that answers may take on a busy machine; the tests in which one hangs wait for it together. */
-const HANG_MS = 10_000;
-const asked = (server: RcpServer) =>
-  server.calls.filter(({ body }) => body.method === "retrieve").map(({ body }) => body);
+type Part = readonly [server: Pick<RcpServer, "url">, rest?: object];
+const over = (parts: Readonly<Record<string, Part>>, options: FederationOptions = {}) =>
+  federate({ engines: Object.entries(parts).map(([id, [{ url }, rest]]) => ({ id, url, ...rest })) }, options);
+const asked = ({ calls }: RcpServer) => calls.map(({ body }) => body.method);
+const metaOf = (call: ReceivedCall | undefined) => call?.body.params._meta as Record<string, unknown> | undefined;
+const caught = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
-describe("a federated retrieve", () => {
-  test.concurrent("answers from those that answer, inside its deadline, and names the one that hangs", async () => {
-    const one = await engine(gives({ id: 7, score: 0.5, text: "seven" }));
-    const other = await engine(gives({ id: "8", score: 9 }, { id: "7", score: 3 }));
-    const hanging = await engine(hangs);
-    const federation = federate([
-      { id: "one", url: one.url },
-      { id: "other", url: other.url },
-      { id: "hanging", url: hanging.url },
-    ]);
-
-    const result = await federation.retrieve({ query: "q", k: 2 }, { deadlineMs: HANG_MS });
-
-    expect(result.hits.map(({ id, meta }) => [id, meta.engine, meta.engineRank])).toEqual([
-      ["7", "one", 1],
-      ["8", "other", 1],
-    ]);
-    expect(result._meta).toEqual({ degraded: ["hanging"] });
-    expect(result.usage).toMatchObject({
-      candidates: 3,
-      strategy: { fusion: "rrf", engines: ["one", "other"] },
-      notes: ["hanging failed: -32014"],
-    });
-    expect(renderHits(result.hits).text).toContain("| seven");
-  });
-
-  test("gives each engine less time than it has, twice the hits up to its most, and a hop budget", async () => {
-    const one = await engine(gives(), { maxK: 15 });
-
-    await federate([{ id: "one", url: one.url }]).retrieve(
-      { query: "q", _meta: { traceId: "t" } },
-      { deadlineMs: 60_000 },
+describe("§16.2 fan-out", () => {
+  test("every engine is asked for k with less than the caller's deadline, a hop budget and its own token", async () => {
+    const [docs, web] = await Promise.all([engine(finding("a")), engine(finding("b"))]);
+    const federation = over(
+      { docs: [docs, { token: "read", deadlineMs: 50_000 }], web: [web] },
+      { tokens: { read: "docs-token" } },
     );
 
-    const [sent] = asked(one);
-    expect(sent?.params).toMatchObject({ k: 15, _meta: { traceId: "t", federation: { depth: 3, path: [] } } });
-    const meta = sent?.params._meta as { deadlineMs: number } | undefined;
-    expect(meta?.deadlineMs).toBeLessThanOrEqual(54_000);
+    const params = { query: "q", _meta: { traceId: "t", progressToken: 1 } };
+    const { hits, usage, _meta } = await federation.retrieve(params, { deadlineMs: MINUTE });
+
+    expect(hits.map(({ id, meta }) => [id, meta.engine])).toEqual([
+      ["a", "docs"],
+      ["b", "web"],
+    ]);
+    expect(usage).toMatchObject({ candidates: 2, strategy: { fusion: "rrf", engines: ["docs", "web"] }, notes: [] });
+    expect(_meta).toEqual({ degraded: [] });
+    expect([asked(docs), asked(web)]).toEqual([
+      ["info", "retrieve"],
+      ["info", "retrieve"],
+    ]);
+    const [toDocs, toWeb] = [docs.calls[1], web.calls[1]];
+    const deadlineMs = expect.any(Number);
+    expect(toWeb?.body.params).toEqual({
+      ...{ query: "q", k: 10 },
+      _meta: { traceId: "t", federation: { depth: 3, path: [] }, deadlineMs },
+    });
+    expect(Number(metaOf(toWeb)?.deadlineMs)).toBeLessThanOrEqual(MINUTE - 250);
+    expect(Number(metaOf(toDocs)?.deadlineMs)).toBeLessThanOrEqual(50_000);
+    expect([toDocs?.headers.authorization, toWeb?.headers.authorization]).toEqual(["Bearer docs-token", undefined]);
   });
 
-  test.concurrent("is not kept waiting by a token that does not come", async () => {
-    const one = await engine(gives({ id: 1, score: 1 }));
-    const engines = [one, one].map(({ url }, index) => ({ id: `e${index}`, url }));
-    const federation = federate(engines, { tokens: { e1: () => new Promise<string>(() => {}) } });
+  test("what an engine offers is asked once, and what it lacks is not asked for", async () => {
+    const [good, none, dense] = await Promise.all([
+      engine(finding("a"), { retrieve: { modes: ["sparse"] } }),
+      engine(finding("b"), { embed: {} }),
+      engine(finding("c"), { retrieve: { modes: ["dense"] } }),
+    ]);
+    const federation = over({ good: [good], none: [none], dense: [dense] });
 
-    expect((await federation.retrieve({ query: "q" }, { deadlineMs: HANG_MS }))._meta).toEqual({ degraded: ["e1"] });
+    await federation.retrieve({ query: "q", mode: "sparse" });
+    const { hits, usage, _meta } = await federation.retrieve({ query: "q", mode: "sparse" });
+
+    expect([asked(good), asked(none), asked(dense)]).toEqual([["info", "retrieve", "retrieve"], ["info"], ["info"]]);
+    expect(hits.map(({ id }) => id)).toEqual(["a"]);
+    expect(usage.notes.map((note) => note.split(":")[0])).toEqual(["none", "dense"]);
+    expect(_meta.degraded).toEqual([]);
   });
 
-  test("gives a token to its own engine and to no other", async () => {
-    const [one, other] = [await engine(gives()), await engine(gives())];
-    const engines = [one, other].map(({ url }, index) => ({ id: `e${index}`, url }));
-    await federate(engines, { tokens: { e0: "secret" } }).retrieve({ query: "q" });
-    expect(one.calls.every(({ headers }) => headers.authorization === "Bearer secret")).toBe(true);
-    expect(other.calls.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
+  test("no more engines are asked at a time than allowed", async () => {
+    const open = heldUntil(2);
+    const slow: Answer = (call, response) => open.take(() => finding(call.path)(call, response, response.req));
+    const five = await Promise.all([1, 2, 3, 4, 5].map(() => engine(slow)));
+    const parts = Object.fromEntries(five.map((server, index) => [`e${index}`, [server]] as const));
+
+    await over(parts, { concurrency: 2 }).retrieve({ query: "q" }, { deadlineMs: MINUTE });
+
+    expect(open.most()).toBe(2);
+    expect(five.map((server) => server.calls.length)).toEqual([2, 2, 2, 2, 2]);
   });
 
-  test("passes over what does not retrieve, or lacks an option, without calling it degraded", async () => {
-    const graph = await engine(gives(), null);
-    const dense = await engine(gives(), { modes: ["dense"] });
-    const good = await engine(gives({ id: 1, score: 1 }), { modes: ["dense", "sparse"] });
-    const engines = Object.entries({ graph, dense, good }).map(([id, { url }]) => ({ id, url }));
-
-    const result = await federate(engines).retrieve({ query: "q", mode: "sparse" });
-
-    expect(result._meta).toBeUndefined();
-    expect(result.usage.notes).toEqual(["graph skipped: retrieve", "dense skipped: retrieve.modes"]);
-    expect([graph, dense, good].map((server) => asked(server).length)).toEqual([0, 0, 1]);
-  });
-
-  test("fails with a required engine's own code", async () => {
-    const good = await engine(gives({ id: 1, score: 1 }));
-    const broken = await engine(refuses(-32012));
-    const engines = [
-      { id: "good", url: good.url },
-      { id: "broken", url: broken.url, required: true },
-    ];
-    await expect(federate(engines).retrieve({ query: "q" })).rejects.toMatchObject({ code: -32012 });
-  });
-
-  test.concurrent("fails with -32010 where nobody answered, which is not to have found nothing", async () => {
-    const [none, broken, hanging] = [await engine(gives()), await engine(refuses(-32603)), await engine(hangs)];
-    const failing = [
-      { id: "broken", url: broken.url },
-      { id: "hanging", url: hanging.url },
-    ];
-
-    const error = await federate(failing)
-      .retrieve({ query: "q" }, { deadlineMs: HANG_MS })
-      .catch((e: unknown) => e);
-
-    expect(error).toBeInstanceOf(RcpCallError);
-    expect(error).toMatchObject({ code: -32010, data: { detail: "broken failed: -32603; hanging failed: -32014" } });
-    const engines = Object.entries({ none, broken }).map(([id, { url }]) => ({ id, url }));
-    expect((await federate(engines).retrieve({ query: "q" })).hits).toEqual([]);
-  });
-
-  test("an engine whose answer is none fails alone", async () => {
-    const [good, odd] = [await engine(gives({ id: 1, score: 1 })), await engine(gives({ id: 1 }))];
-    const engines = Object.entries({ good, odd }).map(([id, { url }]) => ({ id, url }));
-    expect((await federate(engines).retrieve({ query: "q" }))._meta).toEqual({ degraded: ["odd"] });
-  });
-
-  test("ends with the caller's signal", async () => {
-    const abort = new AbortController();
-    const hanging = await engine(() => abort.abort(new Error("enough")));
-    const answer = federate([{ id: "a", url: hanging.url }]).retrieve({ query: "q" }, { signal: abort.signal });
-    await expect(answer).rejects.toThrow("enough");
-  });
-
-  test("takes no more engines than it may ask at once", () => {
-    const engines = Array.from({ length: 17 }, (_, n) => ({ id: `${n}`, url: "https://h/rcp" }));
-    expect(() => federate(engines)).toThrow(RangeError);
-    expect(() => federate(engines, { maxEngines: 17 })).not.toThrow();
-    expect(() => federate([])).toThrow(RangeError);
-  });
-});
-
-describe("an aggregator", () => {
-  const forward = async (federation: object, identity: string | undefined = "gateway") => {
-    const [docs, agg] = [await engine(gives({ id: 1, score: 1 })), await engine(gives(), {}, "docs-agg")];
-    const engines = Object.entries({ docs, agg }).map(([id, { url }]) => ({ id, url }));
-    const options = identity === undefined ? {} : { identity };
-    const result = await federate(engines, options).retrieve({ query: "q", _meta: { federation } });
-    return { result, sent: asked(docs)[0]?.params._meta, toAgg: asked(agg).length };
-  };
-
-  test("takes one from the budget and puts itself into the path", async () => {
-    const { sent } = await forward({ depth: 2, path: ["client"] });
-    expect(sent).toMatchObject({ federation: { depth: 1, path: ["client", "gateway"] } });
-  });
-
-  test("does not ask whom the question has been to", async () => {
-    const { result, toAgg } = await forward({ depth: 3, path: ["docs-agg"] });
-    expect(toAgg).toBe(0);
-    expect(result.usage.notes).toEqual(["agg skipped: the question has been there"]);
+  test("of an aggregator among the engines it is noted that its own answer is thin", async () => {
+    const thin: Answer = (call, response) =>
+      sendResult(call, response, { hits: [hit("a")], _meta: { degraded: [{ engine: "x", code: -32014 }] } });
+    const { usage } = await over({ agg: [await engine(thin)] }).retrieve({ query: "q" });
+    expect(usage.notes).toEqual(["agg: some of its own engines did not answer"]);
   });
 
   test.each([
-    ["that came back to it", { depth: 3, path: ["x", "gateway"] }],
-    ["without hops left", { depth: 1, path: [] }],
-    ["whose budget is none", { depth: "3", path: [] }],
-  ])("forwards no question %s", async (_name, federation) => {
-    await expect(forward(federation)).rejects.toMatchObject({ code: -32010 });
-  });
-
-  test("needs an identity to forward", async () => {
-    const one = await engine(gives());
-    const answer = federate([{ id: "a", url: one.url }]).retrieve({
-      query: "q",
-      _meta: { federation: { depth: 3, path: [] } },
-    });
-    await expect(answer).rejects.toBeInstanceOf(TypeError);
+    ["k", { k: 0 }, -32602],
+    ["cursor", { cursor: "c" }, -32005],
+    ["indexVersion", { indexVersion: "v" }, -32005],
+    ["tokenBudget", { tokenBudget: 9 }, -32005],
+  ])("%s that cannot be federated is refused before anything is sent", async (name, rest, code) => {
+    const server = await engine(finding("a"));
+    const error = await caught(over({ docs: [server] }).retrieve({ query: "q", ...rest }));
+    expect(error).toMatchObject({ code, data: code === -32602 ? { field: name } : { option: name } });
+    expect(server.calls).toEqual([]);
   });
 });
 
-describe("pgrcp among engines", () => {
-  let pgrcp: Pgrcp;
-  beforeAll(async () => {
-    pgrcp = await startPgrcp();
-  });
-  afterAll(() => pgrcp.close());
+describe("§16.3 fusion", () => {
+  const scored = (floor: number | undefined, ...scores: number[]) =>
+    engine(
+      (call, response) =>
+        sendResult(call, response, { hits: scores.map((score) => ({ ...hit(`f${floor}-${score}`), score })) }),
+      { retrieve: { scoreScale: "cosine", ...(floor !== undefined && { scoreFloor: floor }) } },
+    );
+  const fusedBy = async (...parts: RcpServer[]) => {
+    const named = Object.fromEntries(parts.map((server, index) => [`e${index}`, [server]] as const));
+    return (await over(named, { fusion: "convex" }).retrieve({ query: "q" })).usage;
+  };
 
-  test("two of its corpora and one of another make are one answer, with each passage's engine, while a fourth hangs", async () => {
-    const foreign = await engine(gives({ id: 1, score: 12, text: "Refunds abroad take a week." }));
-    const hanging = await engine(hangs);
-    const federation = federate(
-      [
-        { id: "acme", url: pgrcp.url },
-        { id: "rival", url: pgrcp.url },
-        { id: "foreign", url: foreign.url },
-        { id: "hanging", url: hanging.url },
-      ],
+  test("is convex where every engine advertises a floor, and never goes by the scale alone", async () => {
+    const [cosine, bm25, silent] = await Promise.all([scored(-1, 0.5), scored(0, 12, 3), scored(undefined, 0.7)]);
+    expect(await fusedBy(cosine, bm25)).toMatchObject({ strategy: { fusion: "convex" }, notes: [] });
+    const mixed = await fusedBy(cosine, silent);
+    expect(mixed.strategy.fusion).toBe("rrf");
+    expect(mixed.notes).toHaveLength(1);
+  });
+
+  test("takes numbers for ids, and hits that have nothing but id and score", async () => {
+    const bare: Answer = (call, response) => sendResult(call, response, { hits: [{ id: 7, score: 2 }] });
+    const { hits } = await over({ x: [await engine(bare)], y: [await engine(finding("7"))] }).retrieve({ query: "q" });
+    expect(hits.map(({ id, meta }) => [id, meta.engine, meta.engines.length])).toEqual([["7", "y", 2]]);
+  });
+});
+
+describe("§16.2 partial failure", () => {
+  test("engines that fail, hang or cannot be reached are named with a code, and nothing they said is passed on", async () => {
+    const seen: [EngineFailure, unknown][] = [];
+    const federation = over(
       {
-        tokens: {
-          acme: await pgrcp.server.token({ tenant: "acme" }),
-          rival: await pgrcp.server.token({ tenant: "rival" }),
-        },
+        good: [await engine(finding("a"))],
+        broken: [await engine(failing(-32603))],
+        slow: [await engine(hanging), { deadlineMs: 300 }],
+        gone: [{ url: "http://127.0.0.1:1/rcp" }],
+        deaf: [await serve(hanging), { deadlineMs: 300 }],
+        odd: [await engine((call, response) => sendResult(call, response, { hits: "SECRET" }))],
       },
+      { retry: { retries: 0 }, onFailure: (failure, error) => seen.push([failure, error]) },
     );
 
-    const result = await federation.retrieve({ query: "refunds" }, { deadlineMs: HANG_MS });
+    const result = await federation.retrieve({ query: "q" }, { deadlineMs: MINUTE });
 
-    // acme and rival have a document of the same id: one identity, and the longer text
-    expect(result.hits.map(({ id, meta }) => [id, meta.engine]).sort()).toEqual([
-      ["1", "foreign"],
-      ["pay", "acme"],
-      ["refunds", "rival"],
+    expect(result.hits.map(({ id }) => id)).toEqual(["a"]);
+    expect(result._meta.degraded).toEqual([
+      { engine: "broken", code: -32603 },
+      { engine: "slow", code: -32014 },
+      { engine: "gone", code: -32010 },
+      { engine: "deaf", code: -32014 },
+      { engine: "odd", code: -32010 },
     ]);
-    expect(result.hits[0]?.id).toBe("refunds");
-    expect(result._meta).toEqual({ degraded: ["hanging"] });
-    await federation.close();
+    expect(result.usage.notes[0]).toBe("broken: failed with -32603");
+    expect(JSON.stringify(result)).not.toContain("SECRET");
+    expect(result.usage.latencyMs).toBeLessThan(MINUTE);
+    expect(seen.map(([{ engine: id }]) => id).sort()).toEqual(["broken", "deaf", "gone", "odd", "slow"]);
+    expect(seen.find(([{ engine: id }]) => id === "broken")?.[1]).toMatchObject({ data: { detail: "SECRET" } });
+  });
+
+  test("a token that does not come in time costs its engine its place, and nobody else", async () => {
+    const [good, slow] = await Promise.all([engine(finding("a")), engine(finding("b"))]);
+    const federation = over(
+      { good: [good], slow: [slow, { token: "never", deadlineMs: 50 }] },
+      { tokens: { never: () => new Promise(() => {}) } },
+    );
+    const { _meta } = await federation.retrieve({ query: "q" }, { deadlineMs: MINUTE });
+    expect(_meta.degraded).toEqual([{ engine: "slow", code: -32014 }]);
+    expect(slow.calls).toEqual([]);
+  });
+
+  test("no hits are an answer; no engine that answered is -32010, naming all", async () => {
+    const [empty, broken, limited] = await Promise.all([
+      engine(finding()),
+      engine(failing(-32012)),
+      engine(failing(-32011)),
+    ]);
+    const options = { retry: { retries: 0 } };
+    expect(await over({ empty: [empty], broken: [broken] }, options).retrieve({ query: "q" })).toMatchObject({
+      ...{ hits: [], _meta: { degraded: [{ engine: "broken", code: -32012 }] } },
+    });
+    const failed = await caught(over({ broken: [broken], limited: [limited] }, options).retrieve({ query: "q" }));
+    expect(failed).toMatchObject({
+      ...{ name: "FederationError", code: -32010, data: { retryable: true } },
+      failed: [
+        { engine: "broken", code: -32012 },
+        { engine: "limited", code: -32011 },
+      ],
+    });
+    expect(String(failed)).not.toContain("SECRET");
+    expect(await caught(over({ broken: [broken] }, options).retrieve({ query: "q" }))).toMatchObject({
+      ...{ code: -32010, data: { retryable: false } },
+    });
+  });
+
+  test("no time to ask anybody is no answer, and nothing is sent", async () => {
+    const server = await engine(finding("a"));
+    expect(await caught(over({ docs: [server] }).retrieve({ query: "q" }, { deadlineMs: 1 }))).toMatchObject({
+      ...{ code: -32010, failed: [{ engine: "docs", code: -32014 }] },
+    });
+    expect(server.calls).toEqual([]);
+  });
+
+  test(
+    "a required engine's failure is the whole's, with its code, and ends the calls of all others",
+    BEFORE_ITS_END,
+    async () => {
+      const left = Promise.withResolvers<void>();
+      const waiting = Promise.withResolvers<void>();
+      const slow = await engine((_, response) => {
+        response.on("close", () => left.resolve());
+        waiting.resolve();
+      });
+      const core = await engine(async (...args) => {
+        await waiting.promise;
+        await failing(-32012)(...args);
+      });
+
+      const error = await caught(
+        over({ core: [core, { required: true }], slow: [slow] }).retrieve({ query: "q" }, { deadlineMs: MINUTE }),
+      );
+
+      expect(error).toMatchObject({
+        name: "FederationError",
+        code: -32012,
+        engine: "core",
+        data: { retryable: false },
+      });
+      expect(String(error)).not.toContain("SECRET");
+      await left.promise;
+    },
+  );
+
+  test.each([
+    ["does not come", hanging, { retrieve: {} }, 300, -32014],
+    ["has no retrieve", finding("b"), {}, MINUTE, -32003],
+    ["has no such mode", finding("b"), { retrieve: { modes: ["dense"] } }, MINUTE, -32005],
+  ])(
+    "a required engine whose answer %s is missed with a code of its own",
+    async (_, answer, capabilities, deadlineMs, code) => {
+      const core = await engine(answer, capabilities);
+      const parts = { web: [await engine(finding("a"))], core: [core, { required: true, deadlineMs }] } as const;
+      const options = { deadlineMs: MINUTE };
+      expect(await caught(over(parts).retrieve({ query: "q", mode: "sparse" }, options))).toMatchObject({ code });
+    },
+  );
+});
+
+test("cancelling ends every engine's call at once, and nobody is asked any more", BEFORE_ITS_END, async () => {
+  const stop = new AbortController();
+  const ended: Promise<void>[] = [];
+  const slow: Answer = (_, response) => {
+    ended.push(new Promise((resolve) => response.on("close", resolve)));
+    if (ended.length === 2) stop.abort(new Error("enough"));
+  };
+  const [one, two, third] = await Promise.all([engine(slow), engine(slow), engine(slow)]);
+  const federation = over({ one: [one], two: [two], third: [third] }, { concurrency: 2 });
+
+  const options = { signal: stop.signal, deadlineMs: MINUTE };
+  expect(await caught(federation.retrieve({ query: "q" }, options))).toBe(stop.signal.reason);
+
+  await Promise.all(ended);
+  expect(third.calls).toEqual([]);
+  expect(await caught(federation.retrieve({ query: "q" }, options))).toBe(stop.signal.reason);
+});
+
+describe("§16.2 loops", () => {
+  /** An aggregator on HTTP: what it is asked, it asks its own engines. */
+  async function aggregator(identity: string, parts: () => Readonly<Record<string, Part>>) {
+    return engine(async (call, response) => {
+      const { query, _meta } = call.body.params as { query: string; _meta: Record<string, unknown> };
+      try {
+        const federation = over(parts(), { identity, retry: { retries: 0 } });
+        sendResult(call, response, await federation.retrieve({ query, _meta }, { deadlineMs: MINUTE }));
+      } catch (error) {
+        sendError(call, response, (error as { code: number }).code);
+      }
+    });
+  }
+  const retrieves = ({ calls }: RcpServer) => calls.filter(({ body }) => body.method === "retrieve");
+  const pathsTo = (server: RcpServer) =>
+    retrieves(server).map((call) => (metaOf(call) as { federation: { path: string[] } }).federation.path);
+
+  test.each([
+    ["and is skipped, where the other knows it by its identity", "alpha", []],
+    ["and does not pass it on, where the other knows it by another name", "a-friend", [[], ["alpha", "beta"]]],
+  ])(
+    "a federation that lists itself through another hears of a request once %s",
+    async (_, alphaInBeta, secondTime) => {
+      const leaf = await engine(finding("leaf"));
+      const alpha: RcpServer = await aggregator("alpha", () => ({ leaf: [leaf], beta: [beta] }));
+      const beta: RcpServer = await aggregator("beta", () => ({ [alphaInBeta]: [alpha] }));
+
+      const { hits, usage } = await over({ gate: [alpha] }).retrieve({ query: "q" }, { deadlineMs: MINUTE });
+
+      expect(hits.map(({ id, meta }) => [id, meta.engine])).toEqual([["leaf", "gate"]]);
+      expect(usage.notes).toEqual(["gate: some of its own engines did not answer"]);
+      expect(pathsTo(leaf)).toEqual([["alpha"]]);
+      expect(pathsTo(beta)).toEqual([["alpha"]]);
+      expect(pathsTo(alpha)).toEqual(secondTime.length === 0 ? [[]] : secondTime);
+    },
+  );
+
+  test("a chain ends where the hops do, however many aggregators there are", async () => {
+    const leaf = await engine(finding("leaf"));
+    const last = await aggregator("last", () => ({ leaf: [leaf] }));
+    const first = await aggregator("first", () => ({ last: [last] }));
+    const ask = (hopBudget: number) => caught(over({ first: [first] }, { hopBudget }).retrieve({ query: "q" }));
+
+    expect(await ask(2)).toMatchObject({ code: -32010 });
+    expect(leaf.calls).toEqual([]);
+    expect(await ask(3)).toBeUndefined();
+    expect(pathsTo(leaf)).toEqual([["first", "last"]]);
+  });
+
+  test("who passes a request on without an identity is told so", async () => {
+    const federation = over({ docs: [await engine(finding("a"))] });
+    const params = { query: "q", _meta: { federation: { depth: 2, path: [] } } };
+    await expect(federation.retrieve(params)).rejects.toThrow(TypeError);
   });
 });
