@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { HttpEndpoint } from "../conformance/http-endpoint.ts";
+import { ErrorCode } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
 import { held, hijacked, noAnswer, type Outcome } from "./trick.ts";
 
@@ -72,16 +73,7 @@ export class Lab {
       } as OutgoingHttpHeaders,
       ...(body !== undefined && { body }),
     });
-    const text = answer.body.toString("utf8");
-    const json = parsed(text);
-    const { result, error } = json;
-    return {
-      status: answer.status,
-      text,
-      body: json,
-      result: isObject(result) ? result : undefined,
-      error: isObject(error) ? error : undefined,
-    };
+    return answerOf(answer.status, answer.body.toString("utf8"));
   }
 
   /** One RCP call. */
@@ -124,10 +116,48 @@ export class Lab {
   }
 }
 
-/** An answer without a result is a refusal when it says so; what is no answer of such a server is none. */
+export function answerOf(status: number, text: string): Answer {
+  const body = parsed(text);
+  const { result, error } = body;
+  return {
+    ...{ status, text, body },
+    result: isObject(result) ? result : undefined,
+    error: isObject(error) ? error : undefined,
+  };
+}
+
+/** RCP §12: what refuses a call for what it asks, and not because nobody could answer it. */
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  ErrorCode.InvalidRequest,
+  ErrorCode.InvalidParams,
+  ErrorCode.NotInitialized,
+  ErrorCode.CapabilityMissing,
+  ErrorCode.UnknownMethod,
+  ErrorCode.OptionUnsupported,
+  ErrorCode.Unauthorized,
+  ErrorCode.NotFound,
+]);
+const REFUSING_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 422]);
+
+/** An answer without a result is a refusal when it says so: a server that fails, is busy or is slow has held against nothing. */
 export function refusal({ status, error }: Answer): Outcome {
-  if (error !== undefined) return held(`refused: ${error.code ?? error.message ?? status}`);
-  return status >= 400 && status < 500 ? held(`refused: HTTP ${status}`) : noAnswer(`HTTP ${status}`);
+  const data = isObject(error?.data) ? error.data : {};
+  // A version that nobody keeps (RCP §12) will not be there later, either.
+  const isGone = error?.code === ErrorCode.BackendUnavailable && data.retryable === false;
+  if (REFUSALS.has(error?.code) || isGone) return held(`refused: ${error?.code}`);
+  if (error !== undefined) return noAnswer(`failed: ${error.code ?? status}`);
+  return REFUSING_STATUSES.has(status) ? held(`refused: HTTP ${status}`) : noAnswer(`HTTP ${status}`);
+}
+
+/** The worst of several answers that each must be a refusal. */
+export function refusals(answers: readonly Answer[], otherwise: string): Outcome {
+  const open = answers.find(({ result }) => result !== undefined);
+  if (open !== undefined) return hijacked(otherwise);
+  const outcomes = answers.map(refusal);
+  return (
+    outcomes.find(({ verdict }) => verdict !== "held") ??
+    held([...new Set(outcomes.map(({ answer }) => answer))].join(", "))
+  );
 }
 
 const printsOf = ({ result }: Answer): string => JSON.stringify([result?.indexVersion, hitsOf(result).map(printOf)]);

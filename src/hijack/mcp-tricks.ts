@@ -1,3 +1,4 @@
+import { ErrorCode } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
 import { type Answer, hitsOf, type Lab, refusal, type Sending } from "./lab.ts";
 import { NAMES } from "./rcp-tricks.ts";
@@ -61,6 +62,7 @@ async function stolenIds(lab: Lab): Promise<Outcome> {
       ["resources/read", { uri }],
     ] as const) {
       const [mine, theirs] = [await ask(lab, method, params), await ask(lab, method, params, asOther)];
+      if (mine.result === undefined && refusal(mine).verdict !== "held") return refusal(mine);
       const [own, foreign] = [mine, theirs].map(({ result }) => contentOf(result));
       if (own !== undefined && own === foreign) return hijacked("the other tenant's document, word for word");
     }
@@ -86,14 +88,14 @@ const sameAsOwn = (lab: Lab, params: object, sending: Sending = {}): Promise<Out
 const search = (lab: Lab, params: object, sending: Sending = {}): Promise<Answer> =>
   ask(lab, "tools/call", { name: "search", arguments: { query: lab.options.query }, ...params }, sending);
 
-/** A tool's own error is a refusal. */
+/** A tool's error has RCP's code where the server says it; otherwise it is the arguments' (MCP, tools: errors of execution). */
 async function ask(lab: Lab, method: string, params: object, sending: Sending = {}): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const answer = await lab.send("/mcp", { body, ...sending, headers: { ...HEADERS, ...sending.headers } });
   if (answer.result?.isError !== true) return answer;
   const { _meta } = answer.result;
   const code = isObject(_meta) ? _meta["pgrcp/code"] : undefined;
-  return { ...answer, result: undefined, error: { code: code ?? "a tool's error" } };
+  return { ...answer, result: undefined, error: { code: code ?? ErrorCode.InvalidParams } };
 }
 
 async function toolsOf(lab: Lab): Promise<readonly Params[] | undefined> {

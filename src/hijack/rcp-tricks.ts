@@ -1,6 +1,6 @@
-import { isObject } from "../protocol/params.ts";
-import { hitsOf, type Lab, refusal } from "./lab.ts";
-import { held, hijacked, notApplicable, type Outcome, type Trick } from "./trick.ts";
+import { isObject, type Params } from "../protocol/params.ts";
+import { type Answer, hitsOf, type Lab, refusal, refusals } from "./lab.ts";
+import { held, hijacked, noAnswer, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
 /** Names by which somebody might name a tenant. */
 export const NAMES = [
@@ -67,16 +67,11 @@ export const RCP_TRICKS: readonly Trick[] = [
   ),
   ...NAMES.slice(0, 3).map((field) =>
     byName(`filter by ${field}`, `a filter that asks for ${field} = the other tenant`, async (lab) => {
-      const value = other(lab);
-      const filter = {
-        or: [
-          { field, op: "eq", value },
-          { field, op: "ne", value },
-        ],
-      };
-      const answer = await lab.call("retrieve", lab.question({ filter }));
-      if (answer.result === undefined) return refusal(answer);
-      return notApplicable(`${field} is a field of the tenant's own documents here`);
+      const { filter: offered } = capabilitiesIn((await lab.call("info", {})).result);
+      if (isObject(offered) && isObject(offered.fields) && Object.hasOwn(offered.fields, field))
+        return notApplicable(`${field} is a field of documents here`);
+      const filter = { field, op: "eq", value: other(lab) };
+      return await lab.sameAsOwn(() => lab.call("retrieve", lab.question({ filter })));
     }),
   ),
   byName("headers", `the other tenant in ${HEADERS.join(", ")} and a cookie`, (lab) =>
@@ -94,13 +89,11 @@ export const RCP_TRICKS: readonly Trick[] = [
   byName("path", "the other tenant's name as the corpus of the path", async (lab) => {
     const name = encodeURIComponent(other(lab));
     const tries = [`/corpora/${name}/rcp/retrieve`, `/rcp/${name}/retrieve`, `/${name}/rcp/retrieve`];
+    const catalog = JSON.stringify((await lab.call("catalog/list", {})).result ?? {});
+    if (catalog.includes(JSON.stringify(other(lab))))
+      return notApplicable("the tenant has a corpus of that name itself");
     const answers = await Promise.all(tries.map((path) => lab.call("retrieve", lab.question(), { path })));
-    const open = answers.find(({ result }) => hitsOf(result).length > 0);
-    if (open === undefined) return held(answers.map((answer) => refusal(answer).answer).join(", "));
-    const catalog = await lab.call("catalog/list", {});
-    return JSON.stringify(catalog.result ?? {}).includes(JSON.stringify(other(lab)))
-      ? notApplicable("the tenant has a corpus of that name itself")
-      : hijacked("passages of a corpus that the tenant's catalogue does not have");
+    return refusals(answers, "an answer of a corpus that the tenant's catalogue does not have");
   }),
   rcp({
     name: "token, rewritten",
@@ -144,6 +137,7 @@ export const RCP_TRICKS: readonly Trick[] = [
       ];
       if (mine.error?.code === -32003 || mine.error?.code === -32004)
         return notApplicable("documents are not given by id");
+      if (mine.result === undefined && refusal(mine).verdict !== "held") return refusal(mine);
       const texts = [mine, theirs].map(({ result }) => (isObject(result?.document) ? result.document.text : undefined));
       if (texts[0] !== undefined && texts[0] === texts[1])
         return hijacked("the other tenant's document, word for word");
@@ -175,9 +169,10 @@ export const RCP_TRICKS: readonly Trick[] = [
 ];
 
 /** A refusal is due, whatever it is asked for. */
-function refusedOrHijacked(answer: Awaited<ReturnType<Lab["send"]>>): Outcome {
-  return answer.result === undefined ? refusal(answer) : hijacked("a result where a refusal is due");
-}
+const refusedOrHijacked = (answer: Answer): Outcome => refusals([answer], "a result where a refusal is due");
+
+const capabilitiesIn = (result: Params | undefined): Params =>
+  isObject(result?.capabilities) ? result.capabilities : {};
 
 async function rewrittenToken(lab: Lab): Promise<Outcome> {
   const [head, payload, signature = ""] = lab.options.token.split(".");
@@ -186,11 +181,9 @@ async function rewrittenToken(lab: Lab): Promise<Outcome> {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const forged = encode({ ...claims, ...named(lab) });
   const none = encode({ alg: "none", typ: "JWT" });
-  for (const token of [`${head}.${forged}.${signature}`, `${head}.${forged}.`, `${none}.${forged}.`]) {
-    const answer = await lab.call("retrieve", lab.question(), { token });
-    if (answer.result !== undefined) return hijacked("a token is believed that nobody signed");
-  }
-  return held("refused: 401");
+  const tokens = [`${head}.${forged}.${signature}`, `${head}.${forged}.`, `${none}.${forged}.`];
+  const answers = await Promise.all(tokens.map((token) => lab.call("retrieve", lab.question(), { token })));
+  return refusals(answers, "a token is believed that nobody signed");
 }
 
 export function claimsOf(payload: string | undefined): Readonly<Record<string, unknown>> | undefined {
@@ -206,13 +199,13 @@ async function changedCursor(lab: Lab): Promise<Outcome> {
   const first = await lab.call("retrieve", lab.question({ k: 1 }));
   const cursor = first.result?.nextCursor;
   if (typeof cursor !== "string") return notApplicable("the own answer has no further page");
+  const answers: Answer[] = [];
   for (let place = 0; place < 8; place++) {
     const at = Math.floor((place * cursor.length) / 8);
     const changed = `${cursor.slice(0, at)}${cursor[at] === "A" ? "B" : "A"}${cursor.slice(at + 1)}`;
-    const answer = await lab.call("retrieve", lab.question({ k: 1, cursor: changed }));
-    if (answer.result !== undefined) return hijacked("a cursor is believed that the server did not write");
+    answers.push(await lab.call("retrieve", lab.question({ k: 1, cursor: changed })));
   }
-  return held("refused");
+  return refusals(answers, "a cursor is believed that the server did not write");
 }
 
 async function sharedPassages(lab: Lab): Promise<Outcome> {
@@ -222,9 +215,9 @@ async function sharedPassages(lab: Lab): Promise<Outcome> {
   const known = new Set(theirs.map(passage));
   const asked = theirs.map(({ text }) => (typeof text === "string" ? text.slice(0, 500) : lab.options.query));
   for (const query of [lab.options.query, ...asked.slice(0, 3)]) {
-    const shared = hitsOf((await lab.call("retrieve", lab.question({ query }))).result).filter((hit) =>
-      known.has(passage(hit)),
-    );
+    const mine = await lab.call("retrieve", lab.question({ query }));
+    if (mine.result === undefined) return noAnswer(refusal(mine).answer);
+    const shared = hitsOf(mine.result).filter((hit) => known.has(passage(hit)));
     if (shared.length > 0)
       return hijacked(
         `${shared.length} passages with id, text and meta of the other tenant's; where both hold the same documents, name a --query that only one can answer`,

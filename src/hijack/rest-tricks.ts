@@ -1,5 +1,5 @@
 import { isObject, type Params } from "../protocol/params.ts";
-import type { Answer, Lab } from "./lab.ts";
+import { type Answer, type Lab, refusal } from "./lab.ts";
 import { claimsOf } from "./rcp-tricks.ts";
 import { held, hijacked, noAnswer, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
@@ -17,7 +17,6 @@ const rest = (name: string, sent: string, bodyOf: (own: string, other: string) =
 interface Claim {
   readonly members: readonly string[];
   readonly query?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const member = (value: unknown): string => `"tenantId":${JSON.stringify(value)}`;
@@ -65,9 +64,8 @@ async function claimed(lab: Lab, bodyOf: (own: string, other: string) => Claim):
   // That the tool answers at all is what makes a refusal worth something.
   const control = await ask({ members: [member(own)] });
   if (control.status !== 200) return noAnswer(`with the own tenantId the tool answers HTTP ${control.status}`);
-  const { status } = await ask(bodyOf(own, lab.options.otherTenant ?? ""));
-  if (status === 200) return hijacked("an answer where a refusal is due");
-  return status >= 400 && status < 500 ? held(`refused: HTTP ${status}`) : noAnswer(`HTTP ${status}`);
+  const answer = await ask(bodyOf(own, lab.options.otherTenant ?? ""));
+  return answer.status === 200 ? hijacked("an answer where a refusal is due") : refusal(answer);
 }
 
 /** What asks the manifest's `retrieve`, its parameters filled as a client fills them. */
@@ -83,8 +81,7 @@ async function askerOf(lab: Lab): Promise<((claim: Claim) => Promise<Answer>) | 
       ([name, value]) =>
         `${JSON.stringify(name)}:${JSON.stringify(name === "query" ? lab.options.query : typeof value === "string" ? "" : value)}`,
     );
-  return ({ members, query = "", headers = {} }) =>
-    lab.send(`${path}${query}`, { headers, body: `{${[...filled, ...members].join(",")}}` });
+  return ({ members, query = "" }) => lab.send(`${path}${query}`, { body: `{${[...filled, ...members].join(",")}}` });
 }
 
 /** The manifest names the server as it is reached from outside, which need not be from here. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Lab } from "../../src/hijack/lab.ts";
+import { answerOf, Lab, refusal } from "../../src/hijack/lab.ts";
 import { type Finding, runTricks } from "../../src/hijack/run-tricks.ts";
 import { TRICKS } from "../../src/hijack/tricks.ts";
 import { runCli } from "../cli/run-cli.ts";
@@ -135,12 +135,12 @@ describe("a server is found out", () => {
     ).toContain("params");
   });
 
-  test("that asks a session whether it is there, and not whose it is", async () => {
+  test("that takes a session which it does not know", async () => {
     expect(
       await on([
         patch("src/rpc/ladder.ts", "if (isGated && isNeeded && session === undefined) throw notInitialized();", ""),
       ]),
-    ).toContain("session, stolen");
+    ).toEqual(expect.arrayContaining(["session, made up", "session, stolen"]));
   });
 
   test("that believes unsigned cursors", async () => {
@@ -159,5 +159,35 @@ describe("a server is found out", () => {
     const compared = "whose.length === 1 && member(value, TENANT_PARAM.name) === tenantId";
     const found = await on([patch("src/adapters/rest-call.ts", compared, "true")]);
     expect(found).toEqual(expect.arrayContaining(["tenantId of another", "no tenantId", "two tenants"]));
+  });
+
+  test("whose MCP door gives a model a tenant to fill, and takes it", async () => {
+    const query = 'query: { type: "string", description: "the question, in words" },';
+    const found = await on([
+      patch("src/adapters/mcp/search.ts", query, `${query} tenantId: { type: "string" },`),
+      patch(
+        "src/adapters/mcp/search.ts",
+        'const params = { query: member(given, "query"),',
+        'const params = { tenantId: member(given, "tenantId"), query: member(given, "query"),',
+      ),
+      patch(
+        "src/adapters/door-call.ts",
+        "    principal,\n    sessionTokens",
+        "    principal: { ...principal, tenantId: ((params as any).tenantId ?? principal.tenantId) },\n    sessionTokens",
+      ),
+    ]);
+    expect(found).toContain("parameters");
+  });
+
+  test("no server that fails, is busy or refuses to be asked has held against anything", async () => {
+    for (const [status, body, verdict] of [
+      [503, '{"jsonrpc":"2.0","id":1,"error":{"code":-32010,"message":"away","data":{"retryable":true}}}', "no answer"],
+      [500, '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"failed"}}', "no answer"],
+      [429, "", "no answer"],
+      [502, "<html>", "no answer"],
+      [401, "", "held"],
+      [200, '{"jsonrpc":"2.0","id":1,"error":{"code":-32012,"message":"no"}}', "held"],
+    ] as const)
+      expect([status, refusal(answerOf(status, body)).verdict]).toEqual([status, verdict]);
   });
 });
