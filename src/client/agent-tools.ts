@@ -95,7 +95,9 @@ export async function createAgentTools<Context = undefined, const Names extends 
   const within = filters.filter(({ name }) => bindings.has(name));
   const unknown = confine.filter((one) => !within.some(({ name }) => name === one));
   if (unknown.length > 0)
-    throw new TypeError(`these confine nothing, as bound filter fields would: ${unknown.join(", ")}`);
+    throw new TypeError(
+      `confine must name filter fields that the server advertises and a resolver binds, unlike ${unknown.join(", ")}`,
+    );
   if (within.length > 0 && (write.add ?? write.delete) !== undefined)
     throw new TypeError("tools that write cannot be confined by a filter field: bind none, or ask for none of them");
 

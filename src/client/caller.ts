@@ -192,12 +192,17 @@ export class Caller {
   }
 }
 
+/** A timer that is set for longer goes off at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** For what has no deadline of its own: a token's source, and an `initialize` that other calls wait for, too. */
 async function inTime<T>(work: Promise<T>, endsAt: number, { signal, deadlineMs }: CallOptions): Promise<T> {
   const { promise: left, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal?.reason);
   const timer =
-    deadlineMs === undefined ? undefined : setTimeout(() => reject(timedOut(deadlineMs)), endsAt - performance.now());
+    deadlineMs === undefined
+      ? undefined
+      : setTimeout(() => reject(timedOut(deadlineMs)), Math.min(endsAt - performance.now(), MAX_TIMER_MS));
   signal?.addEventListener("abort", stop);
   try {
     return await Promise.race([work, left]);
