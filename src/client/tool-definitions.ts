@@ -138,5 +138,5 @@ function wouldPass(meta: Hit["meta"], { name, isDate }: FilterParam, bound: Boun
 const notFound = () =>
   new RcpCallError({
     ...{ code: ErrorCode.NotFound, message: "Not found", httpStatus: 200, retryAfterMs: undefined },
-    data: { detail: "no document of this corpus has the id: give a hit's as retrieve gave it" },
+    data: { detail: "no document has the id: it must be a passage's or a document's, as it was given" },
   });

@@ -13,6 +13,7 @@ export const document: Handler = async (params, call, services) => {
   const redactedMeta = principal.seesRedacted === true ? [] : config.redaction.metaFields;
   const found =
     corpus && (await readDocument(plan, corpus, { database, corpora, access: principal, limits: call, redactedMeta }));
-  if (found === undefined) throw notFound("no document of this corpus has the id: give a hit's as retrieve gave it");
+  if (found === undefined)
+    throw notFound("no document has the id: it must be a passage's or a document's, as it was given");
   return { document: found };
 };

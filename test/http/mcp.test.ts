@@ -255,7 +255,7 @@ describe.each(REVISIONS)("MCP %s over HTTP", (revision) => {
       [{ id: "secret" }, { id: "nowhere" }, {}].map((args) => client.callTool({ name: "fetch", arguments: args })),
     );
     expect(foreign).toMatchObject({ isError: true, _meta: { "pgrcp/code": -32015 } });
-    expect(foreign && textOf(foreign)).toContain("give a hit's as retrieve gave it");
+    expect(foreign && textOf(foreign)).toContain("it must be a passage's or a document's");
     expect(foreign).toEqual(nobodys);
     expect(none).toMatchObject({ isError: true, _meta: { "pgrcp/code": -32602 } });
   });

@@ -80,7 +80,7 @@ test("what is not there is not found: never written, deleted, another chunk, ano
   await server.call("index/add", { documents: [{ id: "gone", text: "Gone." }] }, { token });
   await server.call("index/delete", { ids: ["gone"] }, { token });
   const stranger = await server.token({ tenant: "stranger", credentials: ["read"] });
-  const refused = { code: -32015, message: "Not found", data: { detail: expect.stringContaining("give a hit's") } };
+  const refused = { code: -32015, message: "Not found", data: { detail: expect.stringContaining("as it was given") } };
   for (const id of ["never", "gone", "long#999", "long#99999999999", "part#7", "#0"])
     expect([id, (await ask({ id, unit: "chunk" }))?.error]).toEqual([id, refused]);
   for (const id of ["long", "short", "never"]) expect((await ask({ id }, stranger))?.error).toEqual(refused);
