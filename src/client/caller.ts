@@ -154,7 +154,10 @@ export class Caller {
 
   async #token(refused: boolean): Promise<string | undefined> {
     const { token } = this.#options;
-    return typeof token === "function" ? await token(refused) : token;
+    const given = typeof token === "function" ? await token(refused) : token;
+    // Whoever makes the header would say it with the token in its words.
+    if (/[^\x20-\x7e]/.test(given?.trim() ?? "")) throw new TypeError("no header can carry the token");
+    return given;
   }
 
   /** One initialize for all the calls that found the same session gone. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { RcpCallError, RcpClient, type RcpClientOptions, RcpTransportError } from "../../src/client/index.ts";
 import { type Answer, type RcpServer, sendError, sendJson, sendResult, startRcpServer } from "./rcp-server.ts";
@@ -346,4 +347,11 @@ test("§7.7 hits of other servers may have numbers for ids and name no document"
     ["7", "7"],
     ["a#1", "a"],
   ]);
+});
+
+test("a token that no header carries is refused without being repeated", async () => {
+  const wrong = new RcpClient({ url: "http://127.0.0.1:9/rcp", token: "sec\nret" });
+  const error = await wrong.ping().catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(TypeError);
+  expect(inspect(error)).not.toMatch(/sec\s*ret/);
 });
