@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { isPrivateChannel } from "../client/endpoint.ts";
 import { Lab } from "../hijack/lab.ts";
+import { claimsOf } from "../hijack/rcp-tricks.ts";
 import { countOf, type Finding, runTricks } from "../hijack/run-tricks.ts";
 import { TRICKS } from "../hijack/tricks.ts";
 import { readToken, wholeNumber } from "./client-options.ts";
@@ -56,6 +57,7 @@ async function hijackTest(options: HijackOptions): Promise<void> {
     );
   const token = (await readToken(options.readTokenFile, true)) ?? "";
   const otherToken = options.otherTokenFile === undefined ? undefined : await readToken(options.otherTokenFile, true);
+  checkDiffer({ own: tenant ?? tenantOf(token), other: otherTenant, ofOtherToken: otherToken && tenantOf(otherToken) });
   const lab = new Lab({ url, token, tenant, otherTenant, otherToken, query, timeoutMs });
   try {
     await checkReachable(lab, url);
@@ -78,6 +80,32 @@ async function checkReachable(lab: Lab, url: string): Promise<void> {
       `the server does not answer the tenant's own question: HTTP ${answer.status}`,
       "pass --read-token-file with a live token that may read",
     );
+  if (lab.options.otherToken === undefined) return;
+  await lab.theirs().catch((cause: unknown) => {
+    throw new CommandFailure(
+      ExitCode.connection,
+      "the server does not answer the other tenant's own question",
+      "pass --other-token-file with a live token that may read",
+      { cause },
+    );
+  });
+}
+
+/** A tenant has no secrets from itself. */
+function checkDiffer({
+  own,
+  other,
+  ofOtherToken,
+}: Readonly<Record<"own" | "other" | "ofOtherToken", string | undefined>>) {
+  if (own !== undefined && (own === other || own === ofOtherToken))
+    throw usage("both tenants are the same one", "name another tenant, and give a token of that one");
+  if (other !== undefined && ofOtherToken !== undefined && other !== ofOtherToken)
+    throw usage("the other token is not of the other tenant", "give --other-token-file a token of --other-tenant");
+}
+
+function tenantOf(token: string): string | undefined {
+  const { tenant } = claimsOf(token.split(".")[1]) ?? {};
+  return typeof tenant === "string" ? tenant : undefined;
 }
 
 const lineOf = ({ door, trick, sent, answer, verdict }: Finding): string =>

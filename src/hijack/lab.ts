@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { HttpEndpoint } from "../conformance/http-endpoint.ts";
+import { ensure } from "../conformance/outcome.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
 import { held, hijacked, noAnswer, type Outcome } from "./trick.ts";
@@ -36,6 +37,8 @@ export interface Sending {
   /** In the place of the body that would be sent. */
   readonly body?: string;
 }
+
+export const SAME = "what the tenant gets without it";
 
 /** A passage by what tells it from another. */
 const printOf = (hit: unknown): string => {
@@ -100,19 +103,25 @@ export class Lab {
   ): Promise<Outcome> {
     for (let tries = 0; tries < 3; tries++) {
       const before = await own();
+      if (before.result === undefined) return noAnswer("the tenant's own question is not answered");
       const answer = await ask();
       if (answer.result === undefined) return refusal(answer);
       const after = await own();
       if (print(before) !== print(after)) continue;
-      return print(answer) === print(before)
-        ? held("what the tenant gets without it")
-        : hijacked("other passages than its own");
+      return print(answer) === print(before) ? held(SAME) : hijacked("other passages than its own");
     }
     return noAnswer("the tenant's own passages change from call to call");
   }
 
   own(): Promise<Answer> {
     return this.call("retrieve", this.question());
+  }
+
+  /** The other tenant's answer to a question. @throws Violation when there is none, so that nothing can be tried with it */
+  async theirs(more: object = {}): Promise<Params> {
+    const { result, status } = await this.call("retrieve", this.question(more), { token: this.options.otherToken });
+    ensure(result !== undefined, `the other tenant's own question is not answered: HTTP ${status}`);
+    return result;
   }
 }
 
@@ -174,4 +183,10 @@ function parsed(text: string): Params {
   } catch {
     return {};
   }
+}
+
+/** True where a door is said not to be. @throws Violation for what leaves open whether it is there */
+export function isAbsent({ status }: Answer): boolean {
+  ensure(status === 200 || status === 404 || status === 405, `HTTP ${status} where the door would be`);
+  return status !== 200;
 }

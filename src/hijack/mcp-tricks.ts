@@ -1,7 +1,7 @@
 import { ErrorCode } from "../protocol/errors.ts";
 import { isObject, type Params } from "../protocol/params.ts";
-import { type Answer, hitsOf, type Lab, refusal, type Sending } from "./lab.ts";
-import { NAMES } from "./rcp-tricks.ts";
+import { type Answer, hitsOf, isAbsent, type Lab, refusal, type Sending } from "./lab.ts";
+import { byEachName, NAMES } from "./rcp-tricks.ts";
 import { held, hijacked, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
 /** The MCP door: no tool has a parameter that says whose the documents are, and one that is sent all the same changes nothing. */
@@ -21,7 +21,6 @@ const byToken = (name: string, sent: string, run: Trick["run"]): Trick =>
   mcp({ name, sent, needs: "other token" }, run);
 
 const other = (lab: Lab): string => lab.options.otherTenant ?? "";
-const named = (lab: Lab): object => Object.fromEntries(NAMES.map((name) => [name, other(lab)]));
 
 export const MCP_TRICKS: readonly Trick[] = [
   mcp({ name: "parameters", sent: "tools/list, for a parameter that names a tenant or a credential" }, async (lab) => {
@@ -31,11 +30,11 @@ export const MCP_TRICKS: readonly Trick[] = [
     return fillable === undefined ? held("there is none") : hijacked(`a model may fill ${fillable}`);
   }),
   byName("arguments", `the other tenant as ${NAMES.join(", ")} in arguments`, (lab) =>
-    sameAsOwn(lab, { arguments: { query: lab.options.query, ...named(lab) } }),
+    byEachName(lab, (claims) => sameAsOwn(lab, { arguments: { query: lab.options.query, ...claims } })),
   ),
-  byName("meta", "the same names in params._meta", (lab) => sameAsOwn(lab, { _meta: named(lab) })),
+  byName("meta", "the same names in params._meta", (lab) => byEachName(lab, (_meta) => sameAsOwn(lab, { _meta }))),
   byName("filters", "the same names as filters", (lab) =>
-    sameAsOwn(lab, { arguments: { query: lab.options.query, filters: named(lab) } }),
+    byEachName(lab, (filters) => sameAsOwn(lab, { arguments: { query: lab.options.query, filters } })),
   ),
   byName("headers", "the other tenant in x-tenant-id and x-org-id", (lab) =>
     sameAsOwn(lab, {}, { headers: { "x-tenant-id": other(lab), "x-org-id": other(lab) } }),
@@ -53,7 +52,7 @@ export const MCP_TRICKS: readonly Trick[] = [
 
 async function stolenIds(lab: Lab): Promise<Outcome> {
   const asOther = { token: lab.options.otherToken };
-  const ids = hitsOf((await lab.call("retrieve", lab.question(), asOther)).result).map(({ id }) => String(id));
+  const ids = hitsOf(await lab.theirs()).map(({ id }) => String(id));
   if (ids.length === 0) return notApplicable("the other tenant has no passage that the query finds");
   for (const id of ids) {
     const uri = `pgrcp://default/documents/${encodeURIComponent(id)}`;
@@ -74,8 +73,7 @@ async function stolenIds(lab: Lab): Promise<Outcome> {
 function contentOf(result: Params | undefined): string | undefined {
   if (result === undefined) return undefined;
   if (isObject(result.structuredContent)) return JSON.stringify(result.structuredContent);
-  const { contents } = result;
-  return Array.isArray(contents) ? JSON.stringify(contents) : undefined;
+  return JSON.stringify(result.contents ?? result.content)?.replaceAll(/[0-9a-f]{32}/g, "");
 }
 
 const sameAsOwn = (lab: Lab, params: object, sending: Sending = {}): Promise<Outcome> =>
@@ -99,7 +97,9 @@ async function ask(lab: Lab, method: string, params: object, sending: Sending = 
 }
 
 async function toolsOf(lab: Lab): Promise<readonly Params[] | undefined> {
-  const { tools } = (await ask(lab, "tools/list", {})).result ?? {};
+  const answer = await ask(lab, "tools/list", {});
+  if (isAbsent(answer)) return undefined;
+  const { tools } = answer.result ?? {};
   const found = Array.isArray(tools) ? tools.filter(isObject) : [];
   return found.some(({ name }) => name === "search") ? found : undefined;
 }

@@ -1,5 +1,5 @@
 import { isObject, type Params } from "../protocol/params.ts";
-import { type Answer, hitsOf, type Lab, refusal, refusals } from "./lab.ts";
+import { type Answer, hitsOf, type Lab, refusal, refusals, SAME } from "./lab.ts";
 import { held, hijacked, noAnswer, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
 /** Names by which somebody might name a tenant. */
@@ -39,10 +39,10 @@ const byToken = (name: string, sent: string, run: Trick["run"]): Trick =>
 /** Every way through `/rcp` to another tenant's passages that is known here. */
 export const RCP_TRICKS: readonly Trick[] = [
   byName("params", `the other tenant as ${NAMES.join(", ")} in params`, (lab) =>
-    lab.sameAsOwn(() => lab.call("retrieve", lab.question(named(lab)))),
+    byEachName(lab, (claims) => lab.sameAsOwn(() => lab.call("retrieve", lab.question(claims)))),
   ),
   byName("meta", "the same names in params._meta", (lab) =>
-    lab.sameAsOwn(() => lab.call("retrieve", lab.question({ _meta: named(lab) }))),
+    byEachName(lab, (_meta) => lab.sameAsOwn(() => lab.call("retrieve", lab.question({ _meta })))),
   ),
   byName("envelope", "the same names beside params", (lab) =>
     lab.sameAsOwn(() => {
@@ -128,7 +128,7 @@ export const RCP_TRICKS: readonly Trick[] = [
   }),
   byToken("passages", "the own token alone, for the other tenant's passages word for word", sharedPassages),
   byToken("ids", "ids of the other tenant's passages, for their documents", async (lab) => {
-    const ids = hitsOf((await lab.call("retrieve", lab.question(), asOther(lab))).result).map(({ id }) => id);
+    const ids = hitsOf(await lab.theirs()).map(({ id }) => id);
     if (ids.length === 0) return notApplicable("the other tenant has no passage that the query finds");
     for (const id of ids) {
       const [mine, theirs] = [
@@ -145,14 +145,12 @@ export const RCP_TRICKS: readonly Trick[] = [
     return held("not found, or a document of its own");
   }),
   byToken("cursor, stolen", "the other tenant's cursor", async (lab) => {
-    const first = await lab.call("retrieve", lab.question({ k: 1 }), asOther(lab));
-    const cursor = first.result?.nextCursor;
+    const cursor = (await lab.theirs({ k: 1 })).nextCursor;
     if (cursor === undefined) return notApplicable("the other tenant's answer has no further page");
     return refusedOrHijacked(await lab.call("retrieve", lab.question({ k: 1, cursor })));
   }),
   byToken("version, stolen", "the other tenant's indexVersion", async (lab) => {
-    const { result } = await lab.call("retrieve", lab.question(), asOther(lab));
-    const { indexVersion } = result ?? {};
+    const { indexVersion } = await lab.theirs();
     if (indexVersion === undefined) return notApplicable("answers name no version");
     return refusedOrHijacked(await lab.call("retrieve", lab.question({ indexVersion })));
   }),
@@ -170,6 +168,17 @@ export const RCP_TRICKS: readonly Trick[] = [
 
 /** A refusal is due, whatever it is asked for. */
 const refusedOrHijacked = (answer: Answer): Outcome => refusals([answer], "a result where a refusal is due");
+
+/** All names at once and, where that is refused, each alone: one may have been refused for another's sake. */
+export async function byEachName(lab: Lab, ask: (claims: object) => Promise<Outcome>): Promise<Outcome> {
+  const all = await ask(named(lab));
+  if (all.verdict !== "held" || all.answer === SAME) return all;
+  for (const name of NAMES) {
+    const one = await ask({ [name]: other(lab) });
+    if (one.verdict !== "held") return { ...one, answer: `${name} alone: ${one.answer}` };
+  }
+  return all;
+}
 
 const capabilitiesIn = (result: Params | undefined): Params =>
   isObject(result?.capabilities) ? result.capabilities : {};
@@ -209,7 +218,7 @@ async function changedCursor(lab: Lab): Promise<Outcome> {
 }
 
 async function sharedPassages(lab: Lab): Promise<Outcome> {
-  const theirs = hitsOf((await lab.call("retrieve", lab.question(), asOther(lab))).result);
+  const theirs = hitsOf(await lab.theirs());
   if (theirs.length === 0) return notApplicable("the other tenant has no passage that the query finds");
   const passage = ({ id, text, meta }: Readonly<Record<string, unknown>>) => JSON.stringify([id, text, meta]);
   const known = new Set(theirs.map(passage));

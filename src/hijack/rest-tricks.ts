@@ -1,5 +1,5 @@
 import { isObject, type Params } from "../protocol/params.ts";
-import { type Answer, type Lab, refusal } from "./lab.ts";
+import { type Answer, isAbsent, type Lab, refusal } from "./lab.ts";
 import { claimsOf } from "./rcp-tricks.ts";
 import { held, hijacked, noAnswer, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
@@ -47,6 +47,8 @@ export const REST_TRICKS: readonly Trick[] = [
       const ask = await askerOf(lab);
       if (ask === undefined) return notApplicable("the server has no manifest with a retrieve");
       const [none, other] = [await ask({ members: [] }), await ask({ members: [member(lab.options.otherTenant)] })];
+      const open = [none, other].map(refusal).find(({ verdict }) => verdict !== "held");
+      if (open !== undefined && none.status !== 200 && other.status !== 200) return open;
       return none.status === other.status && none.text === other.text
         ? held("the same bytes")
         : hijacked("the refusals differ, so they tell of a tenant whether there is one");
@@ -71,6 +73,7 @@ async function claimed(lab: Lab, bodyOf: (own: string, other: string) => Claim):
 /** What asks the manifest's `retrieve`, its parameters filled as a client fills them. */
 async function askerOf(lab: Lab): Promise<((claim: Claim) => Promise<Answer>) | undefined> {
   const manifest = await lab.send("/manifest", { method: "GET" });
+  if (isAbsent(manifest)) return undefined;
   const { tools } = manifest.body;
   const tool = Array.isArray(tools) ? tools.filter(isObject).find(({ name }) => name === "retrieve") : undefined;
   if (tool === undefined || typeof tool.url !== "string" || !isObject(tool.body)) return undefined;

@@ -1,6 +1,6 @@
 import { Violation } from "../conformance/outcome.ts";
 import type { Lab } from "./lab.ts";
-import type { Door, Outcome, Trick, Verdict } from "./trick.ts";
+import { type Door, noAnswer, type Outcome, type Trick, type Verdict } from "./trick.ts";
 
 /** One trick and what came of it. */
 export interface Finding extends Outcome {
@@ -29,7 +29,13 @@ async function outcomeOf(trick: Trick, lab: Lab): Promise<Outcome> {
   const missing = missingFor(trick, lab);
   if (missing !== undefined) return { answer: missing, verdict: "not tried" };
   try {
-    return await trick.run(lab);
+    const outcome = await trick.run(lab);
+    if (outcome.verdict !== "held") return outcome;
+    // What refuses everybody everything has defended nothing: a token may have expired meanwhile.
+    const { result, status } = await lab.own();
+    return result === undefined
+      ? noAnswer(`the tenant's own question is not answered any more: HTTP ${status}`)
+      : outcome;
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     return { answer: error.message, verdict: "no answer" };

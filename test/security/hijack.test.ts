@@ -82,6 +82,20 @@ describe("the server as it is", () => {
     expect([withName, /not tried, because (.*)/.exec(named)?.[1]]).toEqual([0, "--other-token-file is not given"]);
   });
 
+  test("a tenant is not tried against itself, nor with another's token that is dead or of a third", async () => {
+    const codes = [];
+    await writeFile(join(folder, "dead"), "e30.e30.e30");
+    await writeFile(join(folder, "third"), await tokenOf("third"));
+    for (const more of [
+      ["--other-tenant", A],
+      ["--other-tenant", B, "--other-token-file", A],
+      ["--other-tenant", B, "--other-token-file", "third"],
+      ["--other-tenant", B, "--other-token-file", "dead"],
+    ])
+      codes.push((await run(...more)).code);
+    expect(codes).toEqual([2, 2, 2, 3]);
+  });
+
   test("a server that is not there, and a token that is none, are told from one that holds", async () => {
     await writeFile(join(folder, "none"), "e30.e30.e30");
     const refused = await runCli(["hijack-test", "--url", subject.url, "--read-token-file", "none"], folder);
