@@ -30,11 +30,12 @@ export async function exchange(request: ExchangeRequest): Promise<Json> {
   const deadline = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
   const accept = request.onNotification === undefined ? "application/json" : "application/json, text/event-stream";
+  const body = JSON.stringify({ jsonrpc: "2.0", id: request.id, method: request.method, params: request.params });
   try {
     const response = await fetch(request.url, {
       method: "POST",
       headers: { "content-type": "application/json", accept, ...request.headers },
-      body: JSON.stringify({ jsonrpc: "2.0", id: request.id, method: request.method, params: request.params }),
+      body,
       redirect: "manual", // a redirect would carry the token to another place
       signal,
     });

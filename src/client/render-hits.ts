@@ -64,7 +64,7 @@ const TRUST_LEVELS: readonly unknown[] = ["trusted", "community", "untrusted"] s
  * @throws RangeError when the budget has no room even for a block without passages
  */
 export function renderHits(hits: readonly RenderableHit[], options: RenderOptions = {}): RenderedHits {
-  const { tokenBudget = Number.POSITIVE_INFINITY, countTokens = estimateTokens, firstNumber = 1 } = options;
+  const { tokenBudget = Infinity, countTokens = estimateTokens, firstNumber = 1 } = options;
   const boundary = freshBoundary();
   const shown = sortByTrust(hits, options);
   const byTrust = hits.length - shown.length;
@@ -72,16 +72,16 @@ export function renderHits(hits: readonly RenderableHit[], options: RenderOption
   const compose = (passages: readonly string[]): string =>
     textOf(passages, boundary, { byTrust, byBudget: shown.length - passages.length });
   const fits = (passages: readonly string[]): boolean =>
-    tokenBudget === Number.POSITIVE_INFINITY || countTokens(compose(passages)) <= tokenBudget;
+    tokenBudget === Infinity || countTokens(compose(passages)) <= tokenBudget;
   if (!fits([])) throw new RangeError("tokenBudget has no room for a block of passages");
   const passages: string[] = [];
   const citations: Citation[] = [];
   for (const { hit, isLast } of shown) {
-    const number = firstNumber + citations.length;
-    const passage = passageOf(hit, number, isLast).replaceAll(boundary, "…");
+    const citation = citationOf(hit, firstNumber + citations.length);
+    const passage = passageOf(hit, citation, isLast).replaceAll(boundary, "…");
     if (!fits([...passages, passage])) continue;
     passages.push(passage);
-    citations.push(citationOf(hit, number));
+    citations.push(citation);
   }
   const leftOut = { byTrust, byBudget: shown.length - passages.length };
   return { text: compose(passages), citations, leftOut };
@@ -125,13 +125,15 @@ function textOf(passages: readonly string[], boundary: string, leftOut: Rendered
   ].join("\n");
 }
 
-function passageOf(hit: RenderableHit, number: number, isLast: boolean): string {
-  const { source, title, uri } = hit.citation ?? {};
+/** What a server says is taken for no text where it is none: null is absent (RCP §4.6). */
+const textOrNone = (said: unknown): string | undefined => (typeof said === "string" ? said : undefined);
+
+function passageOf(hit: RenderableHit, { number, hitId, source, title, uri }: Citation, isLast: boolean): string {
   const label = (name: string, text: string | undefined) =>
     text === undefined ? "" : ` ${name}=${breakTags(quoted(text, MAX_LABEL_CHARACTERS))}`;
   const marks = `${isLast ? " weight=low" : ""}${isSuspected(hit) ? " looks-like-instructions" : ""}`;
-  const head = `[${number}] trust=${levelOf(hit)}${marks}${label("id", String(hit.id))}${label("source", source)}${label("title", title)}${label("uri", uri)}`;
-  const lines = breakTags(visibleText(hit.text ?? "")).split("\n");
+  const head = `[${number}] trust=${levelOf(hit)}${marks}${label("id", hitId)}${label("source", source)}${label("title", title)}${label("uri", uri)}`;
+  const lines = breakTags(visibleText(textOrNone(hit.text) ?? "")).split("\n");
   return [head, ...lines.map((line) => `| ${line}`)].join("\n");
 }
 
@@ -145,5 +147,13 @@ const breakTags = (text: string): string =>
 
 function citationOf(hit: RenderableHit, number: number): Citation {
   const { source, title, uri } = hit.citation ?? {};
-  return { number, hitId: String(hit.id), docId: hit.chunk?.docId ?? String(hit.id), source, title, uri };
+  const hitId = String(hit.id);
+  return {
+    number,
+    hitId,
+    docId: hit.chunk?.docId ?? hitId,
+    source: textOrNone(source),
+    title: textOrNone(title),
+    uri: textOrNone(uri),
+  };
 }

@@ -83,7 +83,9 @@ async function resolved<Context>(name: string, resolver: Resolver<Context>, cont
     throw new UnresolvedParamError(name, "could not be resolved", { cause });
   }
   if (isScalar(value)) return value;
-  if (Array.isArray(value) && value.length > 0 && value.every(isScalar)) return Object.freeze([...value]);
+  // A copy, because `every` passes over holes.
+  const list: readonly unknown[] = Array.isArray(value) ? [...value] : [];
+  if (list.length > 0 && list.every(isScalar)) return Object.freeze(list);
   throw new UnresolvedParamError(name, "was resolved to no value");
 }
 

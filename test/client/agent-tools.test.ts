@@ -373,3 +373,9 @@ test("what does not fit does not type-check", async () => {
   await createAgentTools({ client: ({ userId }) => (userId ? client : client), resolvers: { tenantId: () => "a" } });
   await expect(createAgentTools({ client, resolvers: { tenantId: "acme" as never } })).rejects.toThrow(TypeError);
 });
+
+test("a list of holes resolves to no value", async () => {
+  const { client } = await serve();
+  const resolvers = { tenantId: () => new Array<string>(2) };
+  await expect(createAgentTools({ client: () => client, resolvers })).rejects.toThrow(UnresolvedParamError);
+});

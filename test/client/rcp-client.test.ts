@@ -355,3 +355,9 @@ test("a token that no header carries is refused without being repeated", async (
   expect(error).toBeInstanceOf(TypeError);
   expect(inspect(error)).not.toMatch(/sec\s*ret/);
 });
+
+test("params that are no JSON are the caller's mistake, and no lost connection", async () => {
+  const filter = { field: "year", op: "eq", value: 1n as unknown as number } as const;
+  const one = new RcpClient({ url: "http://127.0.0.1:9/rcp" });
+  await expect(one.retrieve({ query: "q", filter })).rejects.toThrow(TypeError);
+});

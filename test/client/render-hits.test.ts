@@ -158,3 +158,12 @@ test("the estimate errs on the large side", () => {
   expect(estimateTokens("検索")).toBe(3);
   expect(estimateTokens("")).toBe(0);
 });
+
+test("what a server says is no text where it is none", () => {
+  const said = { id: "a", text: 7, citation: { source: "s", title: null, uri: {} }, trust: null } as unknown;
+
+  const { text, citations } = renderHits([said as RenderableHit], { untrusted: "keep" });
+
+  expect(blockOf(text)).toEqual(['[1] trust=untrusted id="a" source="s"', "| "]);
+  expect(citations).toEqual([{ number: 1, hitId: "a", docId: "a", source: "s", title: undefined, uri: undefined }]);
+});
