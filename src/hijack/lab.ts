@@ -117,6 +117,12 @@ export class Lab {
     return this.call("retrieve", this.question());
   }
 
+  /** Whether the tenant has a corpus of its own that is called so. */
+  async hasCorpus(name: string): Promise<boolean> {
+    const { engines } = (await this.call("catalog/list", {})).result ?? {};
+    return Array.isArray(engines) && engines.some((engine) => isObject(engine) && engine.id === name);
+  }
+
   /** The other tenant's answer to a question. @throws Violation when there is none, so that nothing can be tried with it */
   async theirs(more: object = {}): Promise<Params> {
     const { result, status } = await this.call("retrieve", this.question(more), { token: this.options.otherToken });

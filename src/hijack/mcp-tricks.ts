@@ -42,8 +42,7 @@ export const MCP_TRICKS: readonly Trick[] = [
   byName("corpus", "the other tenant's name as the corpus", async (lab) => {
     const answer = await search(lab, { arguments: { query: lab.options.query, corpus: other(lab) } });
     if (answer.result === undefined) return refusal(answer);
-    const catalog = await lab.call("catalog/list", {});
-    return JSON.stringify(catalog.result ?? {}).includes(JSON.stringify(other(lab)))
+    return (await lab.hasCorpus(other(lab)))
       ? notApplicable("the tenant has a corpus of that name itself")
       : hijacked("an answer of a corpus that the tenant's catalogue does not have");
   }),

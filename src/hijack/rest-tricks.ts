@@ -1,5 +1,5 @@
 import { isObject, type Params } from "../protocol/params.ts";
-import { type Answer, isAbsent, type Lab, refusal } from "./lab.ts";
+import { type Answer, hitsOf, isAbsent, type Lab, refusal } from "./lab.ts";
 import { claimsOf } from "./rcp-tricks.ts";
 import { held, hijacked, noAnswer, notApplicable, type Outcome, type Trick } from "./trick.ts";
 
@@ -44,7 +44,7 @@ export const REST_TRICKS: readonly Trick[] = [
     sent: "no tenantId, and the other tenant's, one after the other",
     needs: "other tenant",
     run: async (lab) => {
-      const ask = await askerOf(lab);
+      const ask = await askerOf(lab, "retrieve");
       if (ask === undefined) return notApplicable("the server has no manifest with a retrieve");
       const [none, other] = [await ask({ members: [] }), await ask({ members: [member(lab.options.otherTenant)] })];
       const open = [none, other].map(refusal).find(({ verdict }) => verdict !== "held");
@@ -57,33 +57,57 @@ export const REST_TRICKS: readonly Trick[] = [
 ];
 
 async function claimed(lab: Lab, bodyOf: (own: string, other: string) => Claim): Promise<Outcome> {
-  const ask = await askerOf(lab);
-  if (ask === undefined) return notApplicable("the server has no manifest with a retrieve");
+  const askers: (readonly [tool: string, ask: (claim: Claim) => Promise<Answer>])[] = [];
+  for (const tool of READING) {
+    const ask = await askerOf(lab, tool);
+    if (ask !== undefined) askers.push([tool, ask]);
+  }
+  if (askers.length === 0) return notApplicable("the server has no manifest with a tool that reads");
   const { tenant } = claimsOf(lab.options.token.split(".")[1]) ?? {};
   const own = lab.options.tenant ?? (typeof tenant === "string" ? tenant : undefined);
   if (own === undefined)
     return { answer: "the token does not say whose it is: --tenant is not given", verdict: "not tried" };
-  // That the tool answers at all is what makes a refusal worth something.
-  const control = await ask({ members: [member(own)] });
-  if (control.status !== 200) return noAnswer(`with the own tenantId the tool answers HTTP ${control.status}`);
-  const answer = await ask(bodyOf(own, lab.options.otherTenant ?? ""));
-  return answer.status === 200 ? hijacked("an answer where a refusal is due") : refusal(answer);
+  const outcomes: Outcome[] = [];
+  for (const [tool, ask] of askers) {
+    // That the tool answers at all is what makes a refusal worth something.
+    const control = await ask({ members: [member(own)] });
+    if (control.status !== 200) return noAnswer(`with the own tenantId ${tool} answers HTTP ${control.status}`);
+    const answer = await ask(bodyOf(own, lab.options.otherTenant ?? ""));
+    outcomes.push(answer.status === 200 ? hijacked(`an answer of ${tool} where a refusal is due`) : refusal(answer));
+  }
+  return worstOf(outcomes);
 }
 
-/** What asks the manifest's `retrieve`, its parameters filled as a client fills them. */
-async function askerOf(lab: Lab): Promise<((claim: Claim) => Promise<Answer>) | undefined> {
+const worstOf = (outcomes: readonly Outcome[]): Outcome =>
+  outcomes.find(({ verdict }) => verdict === "hijacked") ??
+  outcomes.find(({ verdict }) => verdict !== "held") ??
+  outcomes[0] ??
+  noAnswer("nothing was asked");
+
+/** Tools that change nothing. */
+const READING = ["retrieve", "retrieve_filtered", "get_document"] as const;
+
+/** What asks a tool of the manifest, its parameters filled as a client fills them. */
+async function askerOf(
+  lab: Lab,
+  name: (typeof READING)[number],
+): Promise<((claim: Claim) => Promise<Answer>) | undefined> {
   const manifest = await lab.send("/manifest", { method: "GET" });
   if (isAbsent(manifest)) return undefined;
   const { tools } = manifest.body;
-  const tool = Array.isArray(tools) ? tools.filter(isObject).find(({ name }) => name === "retrieve") : undefined;
+  const tool = Array.isArray(tools) ? tools.filter(isObject).find((one) => one.name === name) : undefined;
   if (tool === undefined || typeof tool.url !== "string" || !isObject(tool.body)) return undefined;
   const path = pathOf(tool.url);
+  const [first] = hitsOf((await lab.own()).result);
+  if (name === "get_document" && first === undefined) return undefined;
+  const values = new Map<string, unknown>([
+    ["query", lab.options.query],
+    ["id", first?.id],
+  ]);
   const filled = Object.entries(tool.body as Params)
-    .filter(([name]) => name !== "tenantId")
-    .map(
-      ([name, value]) =>
-        `${JSON.stringify(name)}:${JSON.stringify(name === "query" ? lab.options.query : typeof value === "string" ? "" : value)}`,
-    );
+    .filter(([param]) => param !== "tenantId")
+    .map(([param, template]) => [param, values.get(param) ?? (typeof template === "string" ? "" : template)])
+    .map(([param, value]) => `${JSON.stringify(param)}:${JSON.stringify(value)}`);
   return ({ members, query = "" }) => lab.send(`${path}${query}`, { body: `{${[...filled, ...members].join(",")}}` });
 }
 

@@ -175,6 +175,14 @@ describe("a server is found out", () => {
     expect(found).toEqual(expect.arrayContaining(["tenantId of another", "no tenantId", "two tenants"]));
   });
 
+  test("of whose REST door one tool alone does not compare it", async () => {
+    const compared = "whose.length === 1 && member(value, TENANT_PARAM.name) === tenantId";
+    const found = await on([
+      patch("src/adapters/rest-call.ts", compared, `tool.name === "get_document" || (${compared})`),
+    ]);
+    expect(found).toContain("tenantId of another");
+  });
+
   test("whose MCP door gives a model a tenant to fill, and takes it", async () => {
     const query = 'query: { type: "string", description: "the question, in words" },';
     const found = await on([
