@@ -26,6 +26,7 @@ const PREDICATES: Readonly<Record<string, string | undefined>> = {
   "ranked-chunks.ts documentOf: d.tenant_id = $": undefined,
   "ranked-chunks.ts textOf: t.tenant_id = $": undefined,
   "ranked-chunks.ts byNumber: c.tenant_id = $": undefined,
+  "ranked-chunks.ts chunkOfDocument: c.tenant_id = $": undefined,
   "ranked-lists.ts findRankedList: tenant_id = $":
     "found by an id that no other row has, once the tenant's signature is good",
   "ranked-lists.ts dropRankedLists: tenant_id = $": "nobody has so many lists here that one would be dropped",
