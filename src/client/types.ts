@@ -60,7 +60,7 @@ export interface RetrieveParams {
   readonly _meta?: Meta;
 }
 
-/** What a streamed retrieve gives: any number of the first, then exactly one of the second. */
+/** What a streamed retrieve gives: progress as often as there is some, then exactly one result. */
 export type RetrieveEvent =
   | { readonly kind: "progress"; readonly progress: Progress }
   | { readonly kind: "result"; readonly result: RetrieveResult };

@@ -151,7 +151,7 @@ test("hidden characters are dropped, controls shown, and ordinary joiners kept",
   expect(visibleText("a\u200d\u200c\u200d\u200cb\ud800")).toBe("ab\ufffd");
 });
 
-test("the estimate errs on the large side", () => {
+test("the estimate counts letters and blanks a third, other ASCII one, other bytes a half", () => {
   // 12 letters and blanks are 4, a digit and a full stop 2
   expect(estimateTokens("plain words 7.")).toBe(6);
   // three bytes each, so one and a half

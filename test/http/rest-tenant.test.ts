@@ -99,7 +99,7 @@ test("with its own tenant a call is answered, and a header that names another is
   expect(text).not.toContain(B);
 });
 
-test("no refused call has changed or read anything", async () => {
+test("no refused call has changed what either tenant has", async () => {
   const retrieve = async (tenant: string) => {
     const own = await server.token({ tenant });
     return (await server.call("retrieve", { query: "amber x", k: 10 }, { token: own })).body?.result?.hits;

@@ -149,6 +149,18 @@ describe("a server is found out", () => {
     ).toContain("params");
   });
 
+  test("whose sessions are anybody's who knows them", async () => {
+    const found = await on(mutantPatches(), async (subject) => {
+      const sites = predicateSites().filter(({ file }) => file === "sessions.ts");
+      await subject.call(
+        "removePredicates",
+        sites.map(({ site }) => site),
+      );
+      await subject.call("script", "alter table pgrcp_state.sessions disable row level security");
+    });
+    expect(found).toEqual(["session, stolen"]);
+  });
+
   test("that takes a session which it does not know", async () => {
     expect(
       await on([
@@ -189,6 +201,11 @@ describe("a server is found out", () => {
       patch("src/adapters/mcp/search.ts", query, `${query} tenantId: { type: "string" },`),
       patch(
         "src/adapters/mcp/search.ts",
+        'refuseOtherArguments(given, ["query",',
+        'refuseOtherArguments(given, ["tenantId", "query",',
+      ),
+      patch(
+        "src/adapters/mcp/search.ts",
         'const params = { query: member(given, "query"),',
         'const params = { tenantId: member(given, "tenantId"), query: member(given, "query"),',
       ),
@@ -198,7 +215,7 @@ describe("a server is found out", () => {
         "    principal: { ...principal, tenantId: ((params as any).tenantId ?? principal.tenantId) },\n    sessionTokens",
       ),
     ]);
-    expect(found).toContain("parameters");
+    expect(found).toEqual(expect.arrayContaining(["parameters", "arguments"]));
   });
 
   test("no server that fails, is busy or refuses to be asked has held against anything", async () => {

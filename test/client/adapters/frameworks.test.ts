@@ -6,6 +6,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { toAiSdkTools } from "../../../src/client/adapters/ai-sdk.ts";
 import { RcpRetriever, toLangChainTools } from "../../../src/client/adapters/langchain.ts";
+import type { CallOptions } from "../../../src/client/index.ts";
 import { eq, UnresolvedParamError } from "../../../src/client/index.ts";
 import { expectHeld, HIJACK, type HijackedAgent, startHijackedAgent } from "./hijacked-agent.ts";
 
@@ -110,9 +111,21 @@ describe("LangChain", () => {
   });
 
   test("a signal ends the call", async () => {
-    const [search] = toLangChainTools(agent.tools);
-    const signal = AbortSignal.abort(new Error("enough"));
-    await expect(search?.invoke({ query: "q" }, { signal })).rejects.toThrow();
+    const [tool] = agent.tools;
+    if (tool === undefined) throw new Error("there is a search");
+    const stop = new AbortController();
+    let heard: unknown;
+    const call = (_args: unknown, { signal }: CallOptions = {}) =>
+      new Promise<never>((_resolve, reject) => {
+        signal?.addEventListener("abort", () => {
+          heard = signal.reason;
+          reject(signal.reason);
+        });
+        stop.abort(new Error("enough"));
+      });
+    const [search] = toLangChainTools([{ ...tool, call }]);
+    await expect(search?.invoke({ query: "q" }, { signal: stop.signal })).rejects.toThrow();
+    expect(heard).toEqual(new Error("enough"));
   });
 
   test("the retriever gives passages as documents, within its params", async () => {
