@@ -6,11 +6,16 @@ import { readVector } from "./vector-literal.ts";
 
 /** What the stages after recall read of the chunks that it found. Each statement names its tenant itself. */
 
-const documentOf = (corpus: Corpus, docId: Sql): Sql =>
-  sql`pgrcp.documents d on d.tenant_id = ${corpus.tenantId} and d.corpus = ${corpus.name} and d.doc_id = ${docId} and d.added_version = c.added_version`;
+/**
+ * A table's row for a document of `c`, to stand behind `join lateral`. `offset 0` keeps it a query of its own, which is asked by the whole
+ * key, once for each chunk: a join of tables that nobody analysed yet may be planned with any of them first and with part of a key.
+ */
+const rowOf = (corpus: Corpus, table: Sql, docId: Sql): Sql =>
+  sql`(select * from ${table} where tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and doc_id = ${docId} and added_version = c.added_version offset 0)`;
 
-const textOf = (corpus: Corpus, docId: Sql): Sql =>
-  sql`pgrcp.document_texts t on t.tenant_id = ${corpus.tenantId} and t.corpus = ${corpus.name} and t.doc_id = ${docId} and t.added_version = c.added_version`;
+const documentOf = (corpus: Corpus, docId: Sql): Sql => sql`lateral ${rowOf(corpus, sql`pgrcp.documents`, docId)} d`;
+
+const textOf = (corpus: Corpus, docId: Sql): Sql => sql`lateral ${rowOf(corpus, sql`pgrcp.document_texts`, docId)} t`;
 
 /** Contexts are one JSON list a document. */
 const contextOf = (): Sql => sql`t.contexts ->> c.ordinal`;
@@ -43,7 +48,7 @@ export function chunkPassages(corpus: Corpus, chunkNos: readonly number[]): Stat
   return plannedIn(
     corpus,
     compile(
-      sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, ${MAX_PASSAGE_CHARACTERS}::int)) as body from pgrcp.chunks c join ${documentOf(corpus, sql`c.doc_id`)} join ${textOf(corpus, sql`c.doc_id`)} where ${byNumber(corpus, chunkNos)}`,
+      sql`select c.chunk_no, d.title, ${contextOf()} as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, ${MAX_PASSAGE_CHARACTERS}::int)) as body from pgrcp.chunks c cross join ${documentOf(corpus, sql`c.doc_id`)} cross join ${textOf(corpus, sql`c.doc_id`)} where ${byNumber(corpus, chunkNos)}`,
       ({ chunk_no, title, context, body }) => ({
         chunkNo: chunk_no as number,
         value: [...[title, context].filter((part) => part !== null && part !== ""), body].join("\n"),
@@ -118,11 +123,11 @@ export interface HitFields {
  */
 export function hitRows(corpus: Corpus, chunkNos: readonly number[], show: HitFields): Statement<HitRow> {
   const order = sql`array_position(${chunkNos}::int[], c.chunk_no)`;
-  const texts = needsTexts(show) ? sql` join ${textOf(corpus, sql`c.doc_id`)}` : sql``;
+  const texts = needsTexts(show) ? sql` cross join ${textOf(corpus, sql`c.doc_id`)}` : sql``;
   return plannedIn(
     corpus,
     compile(
-      sql`select c.chunk_no, c.doc_id, c.ordinal, ${hitColumns(show)} from pgrcp.chunks c join ${documentOf(corpus, sql`c.doc_id`)}${texts} where ${byNumber(corpus, chunkNos)}${rankedBy(order, show)}`,
+      sql`select c.chunk_no, c.doc_id, c.ordinal, ${hitColumns(show)} from pgrcp.chunks c cross join ${documentOf(corpus, sql`c.doc_id`)}${texts} where ${byNumber(corpus, chunkNos)}${rankedBy(order, show)}`,
       hitRow,
     ),
   );
@@ -148,8 +153,8 @@ export function withFirstHits(corpus: Corpus, nearest: Sql, columns: Sql, order:
   const place = sql`row_number() over (order by ${order})`;
   // NULL is found in no index: beyond the first nothing is read.
   const shown = sql`case when c.place <= ${count}::bigint then c.doc_id end`;
-  const texts = needsTexts(show) ? sql` left join ${textOf(corpus, shown)}` : sql``;
-  return sql`select ${columns}, ${hitColumns(show)} from (select *, ${place} as place from (${nearest}) nearest) c left join ${documentOf(corpus, shown)}${texts}${rankedBy(sql`c.place`, show)} order by c.place`;
+  const texts = needsTexts(show) ? sql` left join ${textOf(corpus, shown)} on true` : sql``;
+  return sql`select ${columns}, ${hitColumns(show)} from (select *, ${place} as place from (${nearest}) nearest) c left join ${documentOf(corpus, shown)} on true${texts}${rankedBy(sql`c.place`, show)} order by c.place`;
 }
 
 const needsTexts = ({ unit, maxCharacters }: HitFields): boolean => maxCharacters > 0 || unit === "document";

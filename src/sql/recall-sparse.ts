@@ -18,7 +18,9 @@ const chunksByBlock = (corpus: Corpus, condition: Sql): Sql =>
 /**
  * All that BM25 reads of some terms, in no order. Chunks are closed that the read point does not see any more. With a restriction, the
  * bytes of a block come only where it has chunks that pass, or where its live postings have to be told from others; for a pin, no
- * blocks of later chunks come.
+ * blocks of later chunks come. `offset 0` has each term looked up by the whole key, also where nobody analysed the table yet.
+ *
+ * @param terms each once
  */
 export function postingsOfTerms(
   corpus: Corpus,
@@ -44,8 +46,8 @@ export function postingsOfTerms(
   const allowed = !restricted ? sql`` : sql` union all select 'allowed', null, block, null, offsets, null from allowed`;
   const statement = compile(
     sql`with closed as materialized (${chunksByBlock(corpus, isClosed)})${passing}
-select 'postings' as kind, term, block, n, ${packed} as packed, encode(wide, 'base64') as wide from pgrcp.postings
-where tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and term = any(${terms}::text[])${upToLast}
+select 'postings' as kind, term, block, n, ${packed} as packed, encode(wide, 'base64') as wide from unnest(${terms}::text[]) as asked
+cross join lateral (select term, block, n, packed, wide from pgrcp.postings where tenant_id = ${corpus.tenantId} and corpus = ${corpus.name} and term = asked${upToLast} offset 0) found
 union all select 'closed', null, block, null, offsets, null from closed${allowed}`,
     toSparseRow,
   );

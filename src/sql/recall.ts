@@ -110,10 +110,17 @@ export function nearestChunks(
   hits?: FirstHits,
 ): Statement<DenseRow> {
   const order = sql`distance, doc_id, ordinal`;
-  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${limit}`;
+  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${atMost(limit, hits)}`;
   const statement = hits === undefined ? compile(nearest, nearRow) : compileWithHits(corpus, nearest, order, hits);
   return plannedIn(corpus, statement, isRestricted(restriction));
 }
+
+/**
+ * In the text where documents are joined: of a parameter the planner takes it to be a tenth of the corpus, and of a parallel worker's
+ * part in a plan of those, which then seems the cheapest and takes three times as long.
+ */
+const atMost = (limit: number, hits: FirstHits | undefined): Sql =>
+  hits === undefined ? sql`${limit}` : integer(limit);
 
 const alsoOf = (hits: FirstHits | undefined): Sql => (hits === undefined ? sql`` : sql`, ${sourceColumns(hits)}`);
 
@@ -153,7 +160,7 @@ export function chunksByGraph(
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
   const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
   const order = sql`distance + 0, doc_id, ordinal`;
-  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${limit}`;
+  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${atMost(limit, hits)}`;
   const statement =
     hits === undefined
       ? compile(sql`select ${CHUNK}, distance from (${nearest}) nearest order by ${order}`, nearRow)

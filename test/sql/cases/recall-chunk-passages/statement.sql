@@ -1,4 +1,4 @@
-select c.chunk_no, d.title, t.contexts ->> c.ordinal as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, $1::int)) as body from pgrcp.chunks c join pgrcp.documents d on d.tenant_id = $2 and d.corpus = $3 and d.doc_id = c.doc_id and d.added_version = c.added_version join pgrcp.document_texts t on t.tenant_id = $4 and t.corpus = $5 and t.doc_id = c.doc_id and t.added_version = c.added_version where c.tenant_id = $6 and c.corpus = $7 and c.placement = 'shared' and c.chunk_no = any($8::int[])
+select c.chunk_no, d.title, t.contexts ->> c.ordinal as context, substr(t.body, c.start_offset + 1, least(c.end_offset - c.start_offset, $1::int)) as body from pgrcp.chunks c cross join lateral (select * from pgrcp.documents where tenant_id = $2 and corpus = $3 and doc_id = c.doc_id and added_version = c.added_version offset 0) d cross join lateral (select * from pgrcp.document_texts where tenant_id = $4 and corpus = $5 and doc_id = c.doc_id and added_version = c.added_version offset 0) t where c.tenant_id = $6 and c.corpus = $7 and c.placement = 'shared' and c.chunk_no = any($8::int[])
 -- $1 = 32000
 -- $2 = "acme"
 -- $3 = "papers"
