@@ -8,10 +8,10 @@ import { denseSql } from "./dense-sql.ts";
  * and answers with the rows of its hits. No token, no route, no plan.
  */
 
-const [connectionString, corpus, vector] = process.argv.slice(2, 5);
+const [connectionString, corpus, vector, byGraph] = process.argv.slice(2, 6);
 const pool = new pg.Pool({ connectionString, max: 8 });
 const send = denseSql(JSON.parse(corpus ?? "") as Corpus, Float32Array.from(JSON.parse(vector ?? "")), {
-  byGraph: false,
+  byGraph: byGraph === "true",
 });
 
 async function answer(body: Buffer, response: http.ServerResponse): Promise<void> {

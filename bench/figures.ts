@@ -13,7 +13,7 @@ import type { TenantsFigures } from "./tenants.ts";
 
 /** What each step measures. */
 export interface StepFigures {
-  readonly overhead: Overhead;
+  readonly overhead: readonly Overhead[];
   readonly sparse: readonly SparseFigures[];
   readonly compaction: CompactionFigures;
   readonly recall: MatrixFigures;

@@ -6,7 +6,6 @@ import { loadEmbeddingModel } from "../src/models/load-embedding-model.ts";
 import { runCli } from "../test/cli/run-cli.ts";
 import { percentile, rssMiB } from "../test/support/measures.ts";
 import { copyRows } from "./copy-rows.ts";
-import { fill, QUERY, TENANT } from "./overhead.ts";
 import { type BenchServer, connectAsOwner, startBenchServer } from "./server.ts";
 import { timed } from "./statistics.ts";
 
@@ -18,6 +17,8 @@ import { timed } from "./statistics.ts";
 const DIMENSION = 384;
 const PER_CALL = 100;
 const IN_FLIGHT = 2;
+const TENANT = "acme";
+const QUERY = "w1 w2 w3 w4";
 
 export interface Written {
   readonly words: number;
@@ -216,7 +217,7 @@ async function measureReaders(seconds: number): Promise<IngestFigures["readers"]
   try {
     const own = await tokenOf(server, TENANT);
     const neighbour = await tokenOf(server, "neighbour");
-    await fill(server, own, 10_000);
+    await writeAll(server, own, 30, (sent) => sent >= 10_000);
     const read = async (writer: string | undefined) => {
       const endsAt = performance.now() + seconds * 1_000;
       const took = { dense: [] as number[], sparse: [] as number[] };

@@ -115,9 +115,14 @@ const STEPS: readonly StepReport[] = [
   blocksOf("peers", "beside what one might use in its place", peersBlocks),
 ];
 
-function overheadBlocks(it: Overhead): string[] {
+function overheadBlocks(searches: readonly Overhead[]): string[] {
+  return searches.flatMap(overheadOf);
+}
+
+function overheadOf(it: Overhead): string[] {
+  const how = it.search === "graph" ? "by the corpus's graph" : "each looked at, before `pgrcp maintain`";
   return [
-    `Dense \`retrieve\` of ${count(it.chunks)} chunks, the question's vector known.`,
+    `Dense \`retrieve\` of ${count(it.chunks)} chunks, ${how}; the question's vector known.`,
     table(
       ["", "p50, ms", "a second, 8 clients"],
       [
