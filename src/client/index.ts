@@ -1,4 +1,5 @@
 /** The library `pgrcp/client`: RCP/1 over HTTPS for TypeScript agents, wherever there is `fetch`. */
+export { ErrorCode } from "../protocol/errors.ts";
 export {
   type AgentTool,
   type AgentToolEvent,
