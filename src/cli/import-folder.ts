@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
-import { extname, join, relative, sep } from "node:path";
+import { basename, extname, join, relative, sep } from "node:path";
 import { compareUtf8 } from "../protocol/text.ts";
 import { readMarkdown } from "./import-markdown.ts";
 import type { Source, SourceDocument, SourceItem } from "./import-source.ts";
 
-/** A folder of Markdown, text and HTML files. A document's id is its path below the folder, with `/` between the parts. */
+/** Markdown, text and HTML files. A document's id is its path below the folder that was named, with `/` between the parts. */
 
 type FileKind = "markdown" | "text" | "html";
 
@@ -18,15 +18,35 @@ const KINDS: Readonly<Record<string, FileKind>> = {
   ".xhtml": "html",
 };
 
+interface File {
+  readonly id: string;
+  readonly file: string;
+  readonly kind: FileKind;
+}
+
+const kindOf = (name: string): FileKind | undefined => KINDS[extname(name).toLowerCase()];
+
+/** A single file, whose id is its name; undefined where it is none of these kinds. */
+export function openFile(path: string): Source | undefined {
+  const kind = kindOf(path);
+  return kind && sourceOf(path, [{ id: basename(path), file: path, kind }]);
+}
+
 export async function openFolder(path: string): Promise<Source> {
-  const files: { readonly id: string; readonly file: string; readonly kind: FileKind }[] = [];
+  const files: File[] = [];
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const id = relative(path, file).split(sep).join("/");
-    const kind = KINDS[extname(entry.name).toLowerCase()];
+    const kind = kindOf(entry.name);
     if (entry.isFile() && kind !== undefined && !isHidden(id)) files.push({ id, file, kind });
   }
-  files.sort((a, b) => compareUtf8(a.id, b.id));
+  return sourceOf(
+    path,
+    files.sort((a, b) => compareUtf8(a.id, b.id)),
+  );
+}
+
+function sourceOf(path: string, files: readonly File[]): Source {
   return {
     path,
     size: files.length,

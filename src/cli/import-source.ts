@@ -26,10 +26,11 @@ export interface Source {
 export async function openSource(path: string): Promise<Source> {
   const full = resolve(path);
   const found = await stat(full).catch(() => undefined);
-  if (found?.isDirectory()) return (await import("./import-folder.ts")).openFolder(full);
-  if (found?.isFile()) return (await import("./import-jsonl.ts")).openJsonl(full, found.size);
+  const { openFile, openFolder } = await import("./import-folder.ts");
+  if (found?.isDirectory()) return openFolder(full);
+  if (found?.isFile()) return openFile(full) ?? (await import("./import-jsonl.ts")).openJsonl(full, found.size);
   const remedy =
-    "name a folder of Markdown, text and HTML files, or a JSONL file with {id, title, text, meta} in each line";
+    "name a Markdown, text or HTML file, a folder of those, or a JSONL file with {id, title, text, meta} in each line";
   throw new CommandFailure(ExitCode.usage, `${path} is neither a folder nor a file`, remedy);
 }
 

@@ -36,8 +36,8 @@ interface ImportCommandOptions extends ServerOptions {
 export function registerImport(program: Command): void {
   const command = program
     .command("import")
-    .description("add a folder or a JSONL file of documents through a running server")
-    .argument("<path>", "a folder of Markdown, text and HTML files, or a JSONL file of {id, title, text, meta}");
+    .description("add a folder or a file of documents through a running server")
+    .argument("<path>", "a Markdown, text or HTML file, a folder of those, or a JSONL file of {id, title, text, meta}");
   addServerOptions(command, TOKEN_FILE)
     .addOption(new Option("--batch <n>", "documents in a request").default(50).argParser(wholeNumber(1, 1000)))
     .addOption(
@@ -56,7 +56,7 @@ export function registerImport(program: Command): void {
       "after",
       `
 Running the same command again sends only what is new or changed. A document's id is its id in JSONL (or a hash of its
-content when it has none), or its path below the folder. In JSONL, title becomes meta.title; in Markdown, front matter
+content when it has none), or its path below the folder, or its name. In JSONL, title becomes meta.title; in Markdown, front matter
 becomes meta. Documents that are left out are listed, and the exit code is then 5.`,
     )
     .action(importDocuments);

@@ -94,7 +94,7 @@ export const ENTRIES: readonly Entry[] = [
   },
   {
     name: "import",
-    summary: "add a folder or a JSONL file of documents through a running server",
+    summary: "add a folder or a file of documents through a running server",
     load: async () => (await import("./import.ts")).registerImport,
   },
   {

@@ -162,6 +162,17 @@ describe("folders", () => {
     expect(problems(await read(root))).toEqual(["empty.md: holds no text", "latin.txt: not valid UTF-8"]);
   });
 
+  test("a single file is a document that has its name", async () => {
+    await writeFile(join(root, "Read Me.MD"), "# Title\n\ntext");
+
+    const source = await openSource(join(root, "Read Me.MD"));
+
+    expect(source.size).toBe(1);
+    expect(documents(await Array.fromAsync(source.items()))).toEqual([
+      { id: "Read Me.MD", text: "# Title\n\ntext", meta: { title: "Title" } },
+    ]);
+  });
+
   test("a path that is not there says what is wanted", async () => {
     await expect(openSource(join(root, "nowhere"))).rejects.toMatchObject({ exitCode: 2, remedy: /folder|JSONL/ });
   });
