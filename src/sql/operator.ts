@@ -191,7 +191,8 @@ export interface DocumentDetail extends DocumentRow {
   readonly text: string;
 }
 
-const textOf = sql`join pgrcp.document_texts t on t.tenant_id = d.tenant_id and t.corpus = d.corpus and t.doc_id = d.doc_id and t.added_version = d.added_version`;
+/** By the whole key, also where nobody analysed the tables yet: see `ranked-chunks.ts`. */
+const textOf = sql`cross join lateral (select * from pgrcp.document_texts where tenant_id = d.tenant_id and corpus = d.corpus and doc_id = d.doc_id and added_version = d.added_version offset 0) t`;
 
 /** One live document, whole. */
 export function selectDocument(tenantId: string, corpus: string, docId: string): Statement<DocumentDetail> {

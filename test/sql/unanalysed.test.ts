@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
+import { exportDocuments } from "../../src/sql/operator.ts";
 import { chunkPassages, hitRows } from "../../src/sql/ranked-chunks.ts";
 import { nearestChunks } from "../../src/sql/recall.ts";
 import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
@@ -7,7 +8,7 @@ import { explained, type Statement } from "../../src/sql/sql.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 
-/** How a retrieve's statements are planned before anybody has analysed what was written: the first minute of every large import. */
+/** How statements are planned before anybody has analysed what was written: the first minute of every large import. */
 
 const CORPUS: Corpus = {
   tenantId: "acme" as TenantId,
@@ -32,12 +33,20 @@ async function planOf(statement: Statement): Promise<string> {
   return lines.join("\n");
 }
 
-/** What each look into an index is for. */
+/** By what each look into an index finds its rows. */
 const conditionsOf = (plan: string, index: string): readonly string[] =>
   plan
     .split(/(?=->)/)
     .filter((node) => node.includes(`using ${index} `))
     .map((node) => /Index Cond: .*/.exec(node)?.[0] ?? "");
+
+function expectOneLookUp(plan: string, index: string, keys: readonly string[]): void {
+  const conditions = conditionsOf(plan, index);
+  expect(conditions).toHaveLength(1);
+  for (const key of keys) expect(conditions[0]).toContain(`${key} = `);
+}
+
+const DOCUMENT_KEY = ["tenant_id", "corpus", "doc_id", "added_version"];
 
 test.each([
   ["of the nearest", nearestChunks(CORPUS, NEWEST, Float32Array.of(1, 0), {}, 20, { count: 10, show: SHOW })],
@@ -47,16 +56,17 @@ test.each([
   const plan = await planOf(statement);
 
   expect(plan).not.toContain("Join Filter");
-  for (const index of ["documents_pkey", "document_texts_pkey"]) {
-    const conditions = conditionsOf(plan, index);
-    expect(conditions).toHaveLength(1);
-    for (const key of ["tenant_id", "corpus", "doc_id", "added_version"]) expect(conditions[0]).toContain(`${key} = `);
-  }
+  for (const index of ["documents_pkey", "document_texts_pkey"]) expectOneLookUp(plan, index, DOCUMENT_KEY);
+});
+
+test("texts of an export are looked up by their whole key", async () => {
+  const lines = await opened.operator.read(explained(exportDocuments(CORPUS.tenantId, CORPUS.name)));
+
+  expectOneLookUp(lines.join("\n"), "document_texts_pkey", DOCUMENT_KEY);
 });
 
 test("blocks of postings are looked up by their term", async () => {
-  const conditions = conditionsOf(await planOf(postingsOfTerms(CORPUS, NEWEST, ["cell", "wall"], {})), "postings_pkey");
+  const plan = await planOf(postingsOfTerms(CORPUS, NEWEST, ["cell", "wall"], {}));
 
-  expect(conditions).toHaveLength(1);
-  for (const key of ["tenant_id", "corpus", "term"]) expect(conditions[0]).toContain(`${key} = `);
+  expectOneLookUp(plan, "postings_pkey", ["tenant_id", "corpus", "term"]);
 });
