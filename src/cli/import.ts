@@ -56,8 +56,8 @@ export function registerImport(program: Command): void {
       "after",
       `
 Running the same command again sends only what is new or changed. A document's id is its id in JSONL (or a hash of its
-content when it has none), or its path below the folder, or its name. In JSONL, title becomes meta.title; in Markdown, front matter
-becomes meta. Documents that are left out are listed, and the exit code is then 5.`,
+content when it has none), its path below the folder, or the name of the single file. In JSONL, title becomes meta.title;
+in Markdown, front matter becomes meta. Documents that are left out are listed, and the exit code is then 5.`,
     )
     .action(importDocuments);
 }

@@ -117,7 +117,7 @@ export function nearestChunks(
 
 /**
  * In the text where documents are joined: of a parameter the planner takes it to be a tenth of the corpus, and of a parallel worker's
- * part in a plan of those, which then seems the cheapest and takes three times as long.
+ * part in a plan of those, which then seems the cheapest and takes more than twice as long.
  */
 const atMost = (limit: number, hits: FirstHits | undefined): Sql =>
   hits === undefined ? sql`${limit}` : integer(limit);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
+import type { Corpus, CorpusName } from "../../src/catalog/corpus.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { createCorpus, findCorpus } from "../../src/sql/corpora.ts";
 import * as write from "../../src/sql/documents.ts";
@@ -12,6 +12,7 @@ import type { ReadPoint } from "../../src/sql/visible.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
+import { papersOf } from "./papers.ts";
 
 /** What the statements of writing and of recall do on the migrated database, as the logins that run them. */
 
@@ -25,17 +26,9 @@ const since2000 = resolveFilter(
 );
 if (since2000 === undefined) throw new Error("the filter is absent");
 
-const corpusOf = (tenant: string): Corpus => ({
-  tenantId: tenant as TenantId,
-  name: "papers" as CorpusName,
-  language: "english",
-  space: { identity: "test@2", dimension: 2 },
-  screening: "flag",
-  placement: "shared",
-});
-const CORPUS = corpusOf("acme");
+const CORPUS = papersOf("acme");
 /** Has the same ids, chunk numbers and version tokens, and other rows. */
-const NEIGHBOUR = corpusOf("globex");
+const NEIGHBOUR = papersOf("globex");
 
 let opened: TestDatabase;
 beforeAll(async () => {
@@ -389,5 +382,5 @@ test("a corpus is made once, and only for a tenant that is there", async () => {
 
   expect(await rows({ ...CORPUS, name: "second" as CorpusName })).toMatchObject([{ name: "second" }]);
   expect(await rows({ ...CORPUS, name: "second" as CorpusName, language: "german" })).toEqual([]);
-  expect(await rows(corpusOf("nobody"))).toEqual([]);
+  expect(await rows(papersOf("nobody"))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Corpus, CorpusName, FilterField, TenantId } from "../../src/catalog/corpus.ts";
+import type { Corpus, CorpusName, FilterField } from "../../src/catalog/corpus.ts";
 import type { Database, DatabaseRole } from "../../src/db/database.ts";
 import { FILTER_OPERATORS, resolveFilter } from "../../src/plan/resolve-filter.ts";
 import { deleteOldRecords, deleteOldVersions, recordCommand, selectAudit } from "../../src/sql/audit.ts";
@@ -121,18 +121,12 @@ import {
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
 import { EVERY_FIELD, FILTER_LIMITS } from "../support/every-field.ts";
+import { papersOf } from "./papers.ts";
 
 const CASES = new URL("cases/", import.meta.url);
 const reviewed = (name: string) => readFileSync(new URL(`${name}/statement.sql`, CASES), "utf8");
 
-const CORPUS: Corpus = {
-  tenantId: "acme" as TenantId,
-  name: "papers" as CorpusName,
-  language: "english",
-  space: { identity: "test@2", dimension: 2 },
-  screening: "flag",
-  placement: "shared",
-};
+const CORPUS = papersOf("acme");
 const KEY = { tenantId: CORPUS.tenantId, corpus: CORPUS.name };
 const OWN: Corpus = { ...CORPUS, placement: "p_1" };
 const MOVING: Corpus = { ...CORPUS, placement: "p_1", movingFrom: "shared" };

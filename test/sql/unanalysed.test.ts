@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Corpus, CorpusName, TenantId } from "../../src/catalog/corpus.ts";
 import { exportDocuments } from "../../src/sql/operator.ts";
 import { chunkPassages, hitRows } from "../../src/sql/ranked-chunks.ts";
 import { nearestChunks } from "../../src/sql/recall.ts";
@@ -7,17 +6,11 @@ import { postingsOfTerms } from "../../src/sql/recall-sparse.ts";
 import { explained, type Statement } from "../../src/sql/sql.ts";
 import { accessTo } from "../support/access.ts";
 import { openTestDatabase, type TestDatabase } from "../support/database.ts";
+import { papersOf } from "./papers.ts";
 
 /** How statements are planned before anybody has analysed what was written: the first minute of every large import. */
 
-const CORPUS: Corpus = {
-  tenantId: "acme" as TenantId,
-  name: "papers" as CorpusName,
-  language: "english",
-  space: { identity: "test@2", dimension: 2 },
-  screening: "flag",
-  placement: "shared",
-};
+const CORPUS = papersOf("acme");
 const NEWEST = { pin: undefined };
 const SHOW = { unit: "chunk", maxCharacters: 1_000, vector: false } as const;
 
