@@ -48,7 +48,8 @@ export async function openMatrix({ vectorOf, ownPartitionFrom = 8_000 }: MatrixS
     config: {
       filter: { fields: FIELD_DECLARATIONS },
       indexing: { chunkTokens: 4_096 },
-      maintenance: { buildMemoryMb: 2_048 },
+      // Built many times slower where it does not fit.
+      maintenance: { buildMemoryMb: 4_096 },
       retention: { versionHours: 1 },
       retrieval: { ownPartitionFrom },
     },
