@@ -23,6 +23,7 @@ import { measureTenants } from "./tenants.ts";
  *     --out=<folder>          JSON, tables and plots as files in this folder, too, written anew after each step
  *     --quick                 under a quarter of an hour: smaller, and less often (bench/scale.ts)
  *     --only=recall,sparse    only these steps
+ *     --sizes=100,1000000     corpora of so many chunks, in the steps that measure several sizes (sparse, recall, rls)
  *     --sentences=<folder>    a test collection whose sentences the corpora of 10,000 and 40,000 chunks are made of; they are embedded
  *                             once, which takes minutes, and kept in --cache=<folder>
  *     --others=<folder>       a collection on other subjects, for questions that are beside the topic
@@ -37,6 +38,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     out: text,
     only: text,
+    sizes: text,
     sentences: text,
     others: text,
     cache: text,
@@ -45,6 +47,9 @@ const { values: options } = parseArgs({
 });
 const { out, sentences, others, cache } = options;
 const scale = options.quick ? QUICK : FULL;
+const sizes = options.sizes?.split(",").map(Number);
+if (sizes?.some((size) => !Number.isInteger(size) || size < 1))
+  refuse("--sizes takes numbers of chunks, as in 100,40000");
 const startedAt = performance.now();
 
 function report(line: string): void {
@@ -54,10 +59,10 @@ function report(line: string): void {
 /** In the order in which they are run. */
 const STEPS: { readonly [Name in Step]: () => Promise<StepFigures[Name]> } = {
   overhead: () => measureOverhead(scale.overhead.chunks, scale.overhead),
-  sparse: () => measureSparse({ ...scale.sparse, report }),
+  sparse: () => measureSparse({ ...scale.sparse, ...(sizes && { sizes }), report }),
   compaction: () => measureCompaction(scale.compaction.chunks),
-  recall: () => measureMatrix({ ...scale.recall, sentences, others, cache, report }),
-  rls: () => measureRls(scale.rls.sizes, { ...scale.rls, report }),
+  recall: () => measureMatrix({ ...scale.recall, ...(sizes && { sizes }), sentences, others, cache, report }),
+  rls: () => measureRls(sizes ?? scale.rls.sizes, { ...scale.rls, report }),
   growth: () => measureTenantGrowth(scale.growth.tenants, { ...scale.growth, report }),
   tenants: () => measureTenants({ ...scale.tenants, report }),
   churn: () => measureChurn({ ...scale.churn, report }),
