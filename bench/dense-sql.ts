@@ -40,7 +40,10 @@ export function denseSql(
   { byGraph, filter }: { readonly byGraph: boolean; readonly filter?: ResolvedFilter },
 ): (client: pg.ClientBase) => Promise<readonly DatabaseRow[]> {
   const recall = byGraph
-    ? [searchGraph(EF_SEARCH), chunksByGraph(corpus, vector, filter, CANDIDATES, HITS)]
+    ? [
+        searchGraph({ efSearch: EF_SEARCH, isIterative: filter !== undefined }),
+        chunksByGraph(corpus, vector, filter, CANDIDATES, HITS),
+      ]
     : [nearestChunks(corpus, NOW, vector, { filter }, CANDIDATES, HITS)];
   return async (client) => {
     const found = await readAs(client, corpus.tenantId, [corpusState(corpus, NOW), ...recall]);

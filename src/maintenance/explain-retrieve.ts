@@ -63,7 +63,7 @@ export async function explainRetrieve(
       const statement = nearestChunks(corpus, { pin: undefined }, vector, { filter }, limit, hits);
       return { path, statements: [await account(transaction, statement)] };
     }
-    await transaction.query(searchGraph(path.efSearch));
+    await transaction.query(searchGraph(path));
     return { path, statements: [await account(transaction, chunksByGraph(corpus, vector, filter, limit, hits))] };
   });
 }

@@ -1,11 +1,13 @@
 import type { Corpus } from "../catalog/corpus.ts";
-import { liesElsewhere, trustInGraph, widerSearch } from "../plan/choose-path.ts";
+import { type GraphWalk, liesElsewhere, trustInGraph, widerWalk } from "../plan/choose-path.ts";
 import type { RetrievalPlan } from "../plan/retrieval-plan.ts";
 import { chunksBeyond, chunksByGraph, type DenseRow, searchGraph } from "../sql/recall.ts";
 import { type RetrievalContext, statementLimits } from "./context.ts";
 
 /** Chunks that the middle of a cluster is told by, and nearer ones than which must not be found elsewhere. */
 const NEAREST = 10;
+
+const none = [] as const;
 
 /** Candidates that a walk to the other side keeps. */
 const KEPT_BEYOND = 20;
@@ -19,7 +21,7 @@ const KEPT_BEYOND = 20;
  */
 export async function isNearest(
   found: readonly DenseRow[],
-  { efSearch }: { readonly efSearch: number },
+  walk: GraphWalk,
   plan: Pick<RetrievalPlan, "filter" | "k">,
   corpus: Corpus,
   vector: Float32Array,
@@ -29,26 +31,30 @@ export async function isNearest(
     found.map(({ similarity }) => similarity),
     plan,
   );
-  const wider = widerSearch(efSearch);
-  if (trust !== "unsure" || wider === efSearch) return trust === "sure";
+  const wider = widerWalk(walk);
+  if (trust !== "unsure" || wider.efSearch === walk.efSearch) return trust === "sure";
   const nearest = found.slice(0, Math.max(NEAREST, plan.k));
   const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
+  const narrow = searchGraph({ ...walk, efSearch: KEPT_BEYOND });
+  // Without a filter all that is around is what was found.
+  const around =
+    plan.filter === undefined ? none : ([narrow, chunksByGraph(corpus, vector, undefined, NEAREST)] as const);
   const statements = [
-    searchGraph(KEPT_BEYOND),
+    narrow,
     chunksBeyond(corpus, vector, middle, plan.filter, NEAREST),
-    chunksByGraph(corpus, vector, undefined, NEAREST),
     searchGraph(wider),
     chunksByGraph(corpus, vector, plan.filter, nearest.length),
+    ...around,
   ] as const;
   const { database, access } = context;
-  const [, beyond, around, , wide] = await database.readCorpus(
+  const [, beyond, , wide, , any = nearest] = await database.readCorpus(
     { corpus },
     access,
     statements,
     statementLimits(context),
   );
-  const hasMoved = wide.length < nearest.length || around.length < NEAREST;
-  if (hasMoved || liesElsewhere(similarityAt(nearest), similarityAt(around))) return false;
+  const hasMoved = wide.length < nearest.length || any.length < NEAREST;
+  if (hasMoved || liesElsewhere(similarityAt(nearest), similarityAt(any))) return false;
   const known = new Set(nearest.map(({ chunkNo }) => chunkNo));
   const furthest = nearest.at(-1)?.similarity ?? 1;
   return [...beyond, ...wide].every(({ chunkNo, similarity }) => known.has(chunkNo) || similarity <= furthest);

@@ -135,7 +135,7 @@ interface Asked {
 async function firstLook(asked: Asked, context: RetrievalContext): Promise<FirstLook | undefined> {
   const { plan, corpus, at, vector, path, terms } = asked;
   const none: readonly Statement<never>[] = [];
-  const walk = path?.search === "graph" ? [searchGraph(path.efSearch)] : none; // what it sets is for all that comes after it
+  const walk = path?.search === "graph" ? [searchGraph(path)] : none; // what it sets is for all that comes after it
   const dense = vector === undefined ? none : [denseList(asked, vector)];
   const sparse = terms.length === 0 ? none : [postingsOfTerms(corpus, at, terms, plan)];
   const statements: readonly Statement<unknown>[] = [corpusState(corpus, at), ...sparse, ...walk, ...dense];
@@ -161,8 +161,10 @@ async function firstLook(asked: Asked, context: RetrievalContext): Promise<First
     return await firstLook({ ...asked, corpus: there, path: exactly("the corpus was moving") }, context);
   }
   if (vector === undefined || path?.search !== "graph") return { state, dense: found, sparse: postings, path };
-  if (found.length < Math.min(toldBy(plan.candidateK), state.liveChunks))
-    return await firstLook({ ...asked, path: exactly("the graph led to too few chunks") }, context);
+  if (found.length < Math.min(toldBy(plan.candidateK), state.liveChunks)) {
+    const further = path.isIterative ? exactly("the graph led to too few chunks") : { ...path, isIterative: true };
+    return await firstLook({ ...asked, path: further }, context);
+  }
   if (!(await isNearest(found, path, plan, corpus, vector, context)))
     return await firstLook({ ...asked, path: exactly("the graph does not lead where the query is") }, context);
   return { state, dense: found.slice(0, plan.candidateK), sparse: postings, path };

@@ -1,4 +1,5 @@
 import type { Corpus } from "../catalog/corpus.ts";
+import type { GraphWalk } from "../plan/choose-path.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterToCondition } from "./filter.ts";
 import { isNoSurplus, type Surplus } from "./near-duplicates.ts";
@@ -130,11 +131,11 @@ const compileWithHits = (corpus: Corpus, nearest: Sql, order: Sql, hits: FirstHi
     nearRowWithHit,
   );
 
-/** How a graph is searched, for the rest of a transaction: it goes on until enough rows pass, and nothing is sorted in its place. */
-export function searchGraph(efSearch: number): Statement<undefined> {
+/** How a graph is searched, for the rest of a transaction, in which nothing is sorted in its place. */
+export function searchGraph({ efSearch, isIterative }: GraphWalk): Statement<undefined> {
   return plannedOnce(
     compile(
-      sql`select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`,
+      sql`select set_config('hnsw.iterative_scan', ${isIterative ? "relaxed_order" : "off"}, true), set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`,
       noRows,
     ),
   );

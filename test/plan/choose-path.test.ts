@@ -40,7 +40,12 @@ test.each([
 
 test("without a filter a corpus of more chunks is searched by its graph", () => {
   const why = "the corpus has 8001 chunks";
-  expect(pathWithoutCount(ask, corpus(8_001), settings)).toEqual({ search: "graph", efSearch: 100, why });
+  expect(pathWithoutCount(ask, corpus(8_001), settings)).toEqual({
+    search: "graph",
+    efSearch: 100,
+    isIterative: false,
+    why,
+  });
 });
 
 // Seven for each hit, two for each candidate, at least a hundred and at most what pgvector takes.
@@ -121,8 +126,27 @@ describe("what a graph led to is trusted by how many dimensions the nearest twen
   });
 
   test("but behind a filter never surely", () => {
-    expect(trustInGraph(found(0.44), { filter: year })).toBe("unsure");
-    expect(trustInGraph(found(0.4238), { filter: year })).toBe("none");
+    expect(trustInGraph(found(0.44), { ...ask, filter: year })).toBe("unsure");
+    expect(trustInGraph(found(0.4238), { ...ask, filter: year })).toBe("none");
+  });
+
+  /** Some near ones, and then many as far as what has nothing to do with them. */
+  const island = (near: number, count = 20) =>
+    Array.from({ length: count }, (_, place) =>
+      place < near ? 0.9 - (0.5 * place) / near : 0.16 - (0.02 * place) / count,
+    );
+
+  test("nor where fewer than the hits are near, and those after them are all as far: they are of another cluster", () => {
+    for (const near of [1, 3, 9]) expect(trustInGraph(island(near), ask)).toBe("none");
+    for (const near of [10, 15]) expect(trustInGraph(island(near), ask)).toBe("sure");
+    expect(trustInGraph(island(3), { ...ask, k: 3 })).toBe("none");
+  });
+
+  test("of more hits, the last one must be near", () => {
+    expect(trustInGraph(island(10, 200), { ...ask, k: 100 })).toBe("none");
+    expect(trustInGraph(island(99, 200), { ...ask, k: 100 })).toBe("none");
+    expect(trustInGraph(island(100, 200), { ...ask, k: 100 })).toBe("sure");
+    expect(trustInGraph(island(10, 100), { ...ask, k: 100 })).toBe("none");
   });
 
   // Distances of .2 and .4.

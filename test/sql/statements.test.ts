@@ -271,7 +271,7 @@ const STATEMENTS: Readonly<Record<string, readonly [DatabaseRole | "operator", S
   "recall-chunks-by-graph-hits": ["reader", chunksByGraph(OWN, VECTOR, undefined, 10, FIRST_HITS)],
   "recall-chunks-beyond": ["reader", chunksBeyond(OWN, VECTOR, [7, 4], undefined, 10)],
   "recall-plan-as-reader": ["operator", planAsReader],
-  "recall-search-graph": ["reader", searchGraph(100)],
+  "recall-search-graph": ["reader", searchGraph({ efSearch: 100, isIterative: true })],
   "recall-estimate-passing": ["reader", estimatePassing(CORPUS, filter)],
   "recall-count-passing": ["reader", countPassing(CORPUS, filter, 5_001)],
   "recall-chunk-of-document": ["reader", chunkOfDocument(OWN, "it's", 3)],
