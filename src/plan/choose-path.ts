@@ -131,11 +131,10 @@ const SURE_DIMENSIONS = 10;
 const MOST_DIMENSIONS = 16;
 
 /**
- * The same, told by two distances alone, the last hit's and one further on. A few near chunks before many far ones have few dimensions by all their distances together: so lies an
- * island of one cluster that was linked into another when the graph was built, and its cluster is not found. Those have 60 and more, and questions on a
- * corpus's subjects at most 30, at 10,000 to 200,000 chunks.
+ * The same of those from the last hit on. A few near chunks before many far ones have few dimensions together: so lies an island of one cluster that was linked into another
+ * when the graph was built, and its cluster is not found. From the last hit on those have 60 and more, and what lies around questions on a corpus's subjects mostly less than 20.
  */
-const MOST_EXPANSION_DIMENSIONS = 32;
+const MOST_DIMENSIONS_FURTHER_ON = 32;
 
 /** Of fewer, the last hit is one of the nearest too often for a reason of its own. */
 const FEWEST_HITS = 10;
@@ -150,7 +149,7 @@ export function trustInGraph(
   similarities: readonly number[],
   { filter, k }: Pick<Asked, "filter" | "k">,
 ): "sure" | "unsure" | "none" {
-  if (expansionDimension(similarities, Math.max(FEWEST_HITS, k)) > MOST_EXPANSION_DIMENSIONS) return "none";
+  if (dimensionFrom(Math.max(FEWEST_HITS, k), similarities) > MOST_DIMENSIONS_FURTHER_ON) return "none";
   const dimension = localDimension(similarities.slice(0, NEIGHBOURS));
   if (dimension === undefined) return "unsure";
   if (dimension > MOST_DIMENSIONS) return "none";
@@ -182,14 +181,18 @@ function localDimension(similarities: readonly number[]): number | undefined {
 }
 
 /**
- * How many dimensions the space around a query has, by how much further than the last hit up to twice as many chunks reach; none where they are as far or there are too few of them.
+ * The same by what lies from the last hit on to twice its rank, or as far as chunks were found: a rank grows with the distance to the power of the dimension. None where all are as far.
  *
- * @see Houle, Kashima, Nett, "Generalized Expansion Dimension", ICDM Workshops 2012
+ * @see Houle, Kashima, Nett, "Generalized Expansion Dimension", ICDM Workshops 2012; of each rank, summed up
  */
-function expansionDimension(similarities: readonly number[], hits: number): number {
-  const outer = Math.min(2 * hits, similarities.length);
-  const inner = Math.min(hits, Math.floor((2 / 3) * outer));
-  const distance = (place: number): number => Math.max(1 - (similarities[place - 1] ?? 1), Number.EPSILON);
-  const further = Math.log(distance(outer) / distance(inner));
-  return further > 0 ? Math.log(outer / inner) / further : 0;
+function dimensionFrom(hits: number, similarities: readonly number[]): number {
+  const last = Math.min(2 * hits, similarities.length);
+  const first = Math.min(hits, Math.floor((2 / 3) * last));
+  const distance = (rank: number): number => Math.max(1 - (similarities[rank - 1] ?? 1), Number.EPSILON);
+  let [ranks, distances] = [0, 0];
+  for (let rank = Math.max(first, 1); rank < last; rank++) {
+    ranks += Math.log(last / rank);
+    distances += Math.log(distance(last) / distance(rank));
+  }
+  return distances > 0 ? ranks / distances : 0;
 }
