@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
 import type pg from "pg";
-import { vectorLiteral } from "../src/sql/vector-literal.ts";
+import { vectorLiteral } from "../src/sql/halfvec.ts";
 import { FIELD_DECLARATIONS, FIELDS, FILTERS, type MatrixFilter } from "./filters.ts";
 import { loadCorpus } from "./load-corpus.ts";
 import { type BenchServer, connectAsOwner, startBenchServer } from "./server.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { vectorLiteral } from "../../src/sql/vector-literal.ts";
+import { vectorLiteral } from "../../src/sql/halfvec.ts";
 import { CLIENTS, GRAPH, type Peer } from "./peer.ts";
 import { K, type PeerTenant } from "./tenants.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { vectorLiteral } from "../../src/sql/vector-literal.ts";
+import { vectorLiteral } from "../../src/sql/halfvec.ts";
 import { vectorArray, vectorOid } from "../load-corpus.ts";
 import { syntheticVectors, type Vectors } from "../vectors.ts";
 

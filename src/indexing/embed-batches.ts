@@ -2,7 +2,7 @@ import type { TenantId } from "../catalog/corpus.ts";
 import { someAtATime } from "../load/some-at-a-time.ts";
 import { batches } from "../models/batches.ts";
 import type { EmbeddingModel } from "../models/embedding.ts";
-import { vectorLiteral } from "../sql/vector-literal.ts";
+import { vectorLiteral } from "../sql/halfvec.ts";
 
 /** Batches of one call at a time: while one is answered, the model has the other. How many run is the model's to say. */
 const AT_A_TIME = 2;

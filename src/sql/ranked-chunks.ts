@@ -1,8 +1,8 @@
 import type { Corpus, FilterField } from "../catalog/corpus.ts";
 import type { Unit } from "../protocol/wire.ts";
+import { readVector } from "./halfvec.ts";
 import { isIn, plannedIn } from "./place.ts";
 import { compile, identifier, type Sql, type Statement, sql } from "./sql.ts";
-import { readVector } from "./vector-literal.ts";
 
 /** What the stages after recall read of the chunks that it found. Each statement names its tenant itself. */
 

@@ -2,11 +2,11 @@ import type { Corpus } from "../catalog/corpus.ts";
 import type { GraphWalk } from "../plan/choose-path.ts";
 import type { ResolvedFilter } from "../plan/filter.ts";
 import { filterToCondition } from "./filter.ts";
+import { halfvecBytes } from "./halfvec.ts";
 import { isNoSurplus, type Surplus } from "./near-duplicates.ts";
 import { isIn, type Place, plannedIn } from "./place.ts";
 import { type FirstHits, type HitRow, hitRow, sourceColumns, withFirstHits } from "./ranked-chunks.ts";
 import { compile, integer, noRows, plannedOnce, type Sql, type Statement, sql } from "./sql.ts";
-import { vectorLiteral } from "./vector-literal.ts";
 import { type ReadPoint, visibleAt } from "./visible.ts";
 
 /** The statements of the recall stage. Each names its tenant itself, besides the policy that also does. */
@@ -111,7 +111,7 @@ export function nearestChunks(
   hits?: FirstHits,
 ): Statement<DenseRow> {
   const order = sql`distance, doc_id, ordinal`;
-  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${vectorLiteral(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${atMost(limit, hits)}`;
+  const nearest = sql`select ${CHUNK}${alsoOf(hits)}, (embedding <=> ${halfvecBytes(vector)}::halfvec) + 0 as distance from pgrcp.chunks where ${ofCorpus(corpus)} and ${visibleAt(at, versionsOf(corpus))}${matching(restriction)} order by ${order} limit ${atMost(limit, hits)}`;
   const statement = hits === undefined ? compile(nearest, nearRow) : compileWithHits(corpus, nearest, order, hits);
   return plannedIn(corpus, statement, isRestricted(restriction));
 }
@@ -159,7 +159,7 @@ export function chunksByGraph(
   hits?: FirstHits,
 ): Statement<DenseRow> {
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
-  const distance = sql`embedding::${type} <=> ${vectorLiteral(vector)}::${type}`;
+  const distance = sql`embedding::${type} <=> ${halfvecBytes(vector)}::${type}`;
   const order = sql`distance + 0, doc_id, ordinal`;
   const nearest = sql`select ${CHUNK}${alsoOf(hits)}, ${distance} as distance from pgrcp.chunks where ${ofCorpus(corpus)} and removed_version is null${matching({ filter })} order by distance limit ${atMost(limit, hits)}`;
   const statement =
@@ -183,7 +183,7 @@ export function chunksBeyond(
   limit: number,
 ): Statement<{ readonly chunkNo: number; readonly similarity: number }> {
   const type = sql`halfvec(${integer(corpus.space.dimension)})`;
-  const query = sql`${vectorLiteral(vector)}::${type}`;
+  const query = sql`${halfvecBytes(vector)}::${type}`;
   const middle = sql`avg(embedding::${type})::${type}`;
   const direction = sql`select (l2_normalize(${query}) - l2_normalize(${middle}))::${type} from pgrcp.chunks where ${ofCorpus(corpus)} and chunk_no = any((select ${found}::int[])::int[])`;
   const statement = compile(
@@ -215,7 +215,7 @@ export function chunksByNumber(
   chunkNos: readonly number[],
   vector: Float32Array | undefined,
 ): Statement<DenseRow> {
-  const similarity = vector === undefined ? sql`0::float8` : sql`1 - (embedding <=> ${vectorLiteral(vector)}::halfvec)`;
+  const similarity = vector === undefined ? sql`0::float8` : sql`1 - (embedding <=> ${halfvecBytes(vector)}::halfvec)`;
   // select: numbers that the planner sees it looks up in its statistics one by one, which takes as long as half of the reading.
   return plannedIn(
     corpus,

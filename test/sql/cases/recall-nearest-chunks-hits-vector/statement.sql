@@ -1,5 +1,5 @@
 select c.chunk_no, c.doc_id, c.ordinal, c.fingerprint, c.distance, d.chunk_count, c.start_offset, c.end_offset, null::text as body, null::text as context, case when d.doc_id is not null then c.embedding::text end as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from (select *, row_number() over (order by distance, doc_id, ordinal) as place from (select chunk_no, doc_id, ordinal, fingerprint, added_version, start_offset, end_offset, embedding, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = 'shared' and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $4 and v.corpus = $5 and v.token = $6) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $7 and v.corpus = $8 and v.token = $9)) and "f_year" >= $10::bigint and not (($11::text = any ("f_tags")) is true) order by distance, doc_id, ordinal limit 10) nearest) c left join lateral (select * from pgrcp.documents where tenant_id = $12 and corpus = $13 and doc_id = case when c.place <= $14::bigint then c.doc_id end and added_version = c.added_version offset 0) d on true order by c.place
--- $1 = "[0.5,-0.25]"
+-- $1 = \x000200003800b400
 -- $2 = "acme"
 -- $3 = "papers"
 -- $4 = "acme"

@@ -1,6 +1,6 @@
 select c.chunk_no, c.doc_id, c.ordinal, c.fingerprint, c.distance, d.chunk_count, c.start_offset, c.end_offset, case when row_number() over ranked = 1 or sum(c.end_offset - c.start_offset) over ranked <= $1::bigint then substr(t.body, c.start_offset + 1, c.end_offset - c.start_offset) end as body, t.contexts ->> c.ordinal as context, null::text as vector, d.title, d.uri, d.source, d.trust, d.injection_suspected, d.meta from (select *, row_number() over (order by distance, doc_id, ordinal) as place from (select chunk_no, doc_id, ordinal, fingerprint, added_version, start_offset, end_offset, (embedding <=> $2::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $3 and corpus = $4 and placement = 'shared' and removed_version is null order by distance, doc_id, ordinal limit 10) nearest) c left join lateral (select * from pgrcp.documents where tenant_id = $5 and corpus = $6 and doc_id = case when c.place <= $7::bigint then c.doc_id end and added_version = c.added_version offset 0) d on true left join lateral (select * from pgrcp.document_texts where tenant_id = $8 and corpus = $9 and doc_id = case when c.place <= $10::bigint then c.doc_id end and added_version = c.added_version offset 0) t on true window ranked as (order by c.place) order by c.place
 -- $1 = 5000
--- $2 = "[0.5,-0.25]"
+-- $2 = \x000200003800b400
 -- $3 = "acme"
 -- $4 = "papers"
 -- $5 = "acme"

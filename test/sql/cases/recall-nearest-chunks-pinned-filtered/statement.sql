@@ -1,5 +1,5 @@
 select chunk_no, doc_id, ordinal, fingerprint, (embedding <=> $1::halfvec) + 0 as distance from pgrcp.chunks where tenant_id = $2 and corpus = $3 and placement = 'shared' and added_version <= (select v.version from pgrcp.corpus_versions v where v.tenant_id = $4 and v.corpus = $5 and v.token = $6) and (removed_version is null or removed_version > (select v.version from pgrcp.corpus_versions v where v.tenant_id = $7 and v.corpus = $8 and v.token = $9)) and "f_year" >= $10::bigint and not (($11::text = any ("f_tags")) is true) order by distance, doc_id, ordinal limit $12
--- $1 = "[0.5,-0.25]"
+-- $1 = \x000200003800b400
 -- $2 = "acme"
 -- $3 = "papers"
 -- $4 = "acme"

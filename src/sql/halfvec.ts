@@ -24,6 +24,14 @@ export function vectorLiteral(vector: Float32Array): string {
   return `[${numbers.join(",")}]`;
 }
 
+/** A vector as pgvector takes a halfvec in binary, of which it reads each number at a tenth of what its spelling takes: the dimension, nothing, and the numbers. */
+export function halfvecBytes(vector: Float32Array): Uint8Array {
+  const view = new DataView(new ArrayBuffer(4 + 2 * vector.length));
+  view.setUint16(0, vector.length);
+  for (const [index, value] of vector.entries()) view.setFloat16(4 + 2 * index, value);
+  return new Uint8Array(view.buffer);
+}
+
 /** A vector as pgvector writes it. */
 export function readVector(text: string): readonly number[] {
   const vector = pgvector.fromSql(text);
