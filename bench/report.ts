@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChurnStage } from "./churn.ts";
 import type { CompactionFigures } from "./compaction.ts";
@@ -22,8 +22,8 @@ import { TOPICS } from "./vectors.ts";
 
 /** Writes what bench/results/README.md says. @returns the path of the Markdown */
 export async function writeResults(folder: string, figures: Figures): Promise<string> {
-  const name = figures.run.startedAt.slice(0, 16).replace("T", "-").replace(":", "");
   await mkdir(folder, { recursive: true });
+  const name = await nameFor(folder, figures.run);
   const drawn = plots(figures).map(({ step, plot }, number) => ({
     step,
     plot,
@@ -35,6 +35,16 @@ export async function writeResults(folder: string, figures: Figures): Promise<st
   const path = join(folder, `${name}.md`);
   await writeFile(path, reportToMarkdown(figures, images));
   return path;
+}
+
+/** The minute in which the run started, numbered where another one started in it, too. */
+async function nameFor(folder: string, { startedAt }: Run): Promise<string> {
+  const minute = startedAt.slice(0, 16).replace("T", "-").replace(":", "");
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? minute : `${minute}-run${number}`;
+    const there = await readFile(join(folder, `${name}.json`), "utf8").catch(() => undefined);
+    if (there === undefined || (JSON.parse(there) as Figures).run.startedAt === startedAt) return name;
+  }
 }
 
 /** @param images lines to put below the tables of a step */

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import type { Figures } from "../../bench/figures.ts";
 import { plotToSvg } from "../../bench/plot.ts";
@@ -135,6 +135,19 @@ test("results are JSON, tables and the plots of what was measured, by when the r
     ]);
     expect(JSON.parse(await readFile(join(folder, "2026-01-02-0304.json"), "utf8"))).toEqual(FIGURES);
     expect(await readFile(join(folder, "2026-01-02-0304.md"), "utf8")).toContain("(2026-01-02-0304-1-rls.svg)");
+
+    // The same run after its next step, and another one of the same minute.
+    const other = { ...FIGURES, run: { ...FIGURES.run, startedAt: "2026-01-02T03:04:06.000Z" } };
+    const written = [
+      await writeResults(folder, FIGURES),
+      await writeResults(folder, other),
+      await writeResults(folder, other),
+    ];
+    expect(written.map((path) => basename(path))).toEqual([
+      "2026-01-02-0304.md",
+      "2026-01-02-0304-run2.md",
+      "2026-01-02-0304-run2.md",
+    ]);
   } finally {
     await rm(folder, { recursive: true });
   }
