@@ -136,7 +136,7 @@ const MOST_DIMENSIONS = 16;
  */
 const MOST_DIMENSIONS_FURTHER_ON = 32;
 
-/** Of fewer, the last hit is one of the nearest too often for a reason of its own. */
+/** An island may hold as many hits as are asked for, if they are few. */
 const FEWEST_HITS = 10;
 
 /**

@@ -35,7 +35,8 @@ export async function isNearest(
   if (trust !== "unsure" || wider.efSearch === walk.efSearch) return trust === "sure";
   const nearest = found.slice(0, Math.max(NEAREST, plan.k));
   const middle = nearest.slice(0, NEAREST).map(({ chunkNo }) => chunkNo);
-  const narrow = searchGraph({ ...walk, efSearch: KEPT_BEYOND });
+  // Of fewer chunks than are live there, it would say too little.
+  const narrow = searchGraph({ efSearch: KEPT_BEYOND, isIterative: true });
   // Without a filter all that is around is what was found.
   const around =
     plan.filter === undefined ? none : ([narrow, chunksByGraph(corpus, vector, undefined, NEAREST)] as const);

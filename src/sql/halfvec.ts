@@ -28,7 +28,7 @@ export function vectorLiteral(vector: Float32Array): string {
 export function halfvecBytes(vector: Float32Array): Uint8Array {
   const view = new DataView(new ArrayBuffer(4 + 2 * vector.length));
   view.setUint16(0, vector.length);
-  for (const [index, value] of vector.entries()) view.setFloat16(4 + 2 * index, value);
+  for (let index = 0; index < vector.length; index++) view.setFloat16(4 + 2 * index, vector[index] ?? 0);
   return new Uint8Array(view.buffer);
 }
 

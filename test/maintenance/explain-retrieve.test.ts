@@ -68,7 +68,12 @@ describe.runIf(process.env.PGRCP_TEST_DATABASE_URL !== undefined)("a corpus with
     const half = await explain({ field: "year", op: "gte", value: 2005 });
     const few = await explain({ field: "year", op: "eq", value: 2005 });
 
-    expect(open.path).toMatchObject({ search: "graph", efSearch: 100, why: "the corpus has 400 chunks" });
+    expect(open.path).toEqual({
+      search: "graph",
+      efSearch: 100,
+      isIterative: false,
+      why: "the corpus has 400 chunks",
+    });
     expect(open.statements).toHaveLength(1);
     for (const { plan } of [...open.statements, ...half.statements])
       expect(plan.join("\n")).toMatch(/Index Scan using chunks_p_\w+_graph/);
